@@ -1,0 +1,3 @@
+module github.com/rootbound/rootbound
+
+go 1.26.0
