@@ -70,7 +70,8 @@ const (
 type Effective struct {
 	Roots    []Root
 	Nothing  Nothing    // why Roots is empty
-	Why      string     // the same for a person, with what to do
+	Why      string     // the same for a person
+	Fix      string     // what to do about it
 	Rejected []Rejected // entries of the client's list that do not count, or not as stated
 }
 
@@ -101,7 +102,7 @@ func Combine(given Given, client ClientList, policy Policy, guard func(Root) str
 		e.Roots = append(e.Roots, given.Roots...)
 	}
 	if len(e.Roots) == 0 {
-		e.Nothing, e.Why = nothing(given, client, policy, e.Rejected)
+		e.Nothing, e.Why, e.Fix = nothing(given, client, policy, e.Rejected)
 	}
 	return e
 }
@@ -154,10 +155,10 @@ func (e *Effective) reject(r Root, class, why string) {
 	})
 }
 
-func nothing(given Given, client ClientList, policy Policy, rejected []Rejected) (Nothing, string) {
+func nothing(given Given, client ClientList, policy Policy, rejected []Rejected) (_ Nothing, why, fix string) {
 	const name = "name a directory when starting the server"
 	if given.Stated && policy != Replace && len(given.Roots) == 0 {
-		return NoRoots, "the operator's list of roots is empty"
+		return NoRoots, "the operator's list of roots is empty", "ask the operator to name a directory"
 	}
 	switch client.State {
 	case Failed:
@@ -165,12 +166,12 @@ func nothing(given Given, client ClientList, policy Policy, rejected []Rejected)
 		if why == "" {
 			why = "no answer"
 		}
-		return Unavailable, "the client was asked for its roots and did not name them (" + why + "); try again, or " + name
+		return Unavailable, "the client was asked for its roots and did not name them: " + why, "try again, or " + name
 	case Answered:
 		if len(rejected) > 0 {
-			return NoRoots, "the client named no root that can be used; list_allowed_directories says why"
+			return NoRoots, "the client named no root that can be used", "call list_allowed_directories to see why, or " + name
 		}
-		return NoRoots, "the client's list of roots is empty: open a folder in the client, or " + name
+		return NoRoots, "the client's list of roots is empty", "open a folder in the client, or " + name
 	}
-	return NoRoots, "the client offers no roots: " + name
+	return NoRoots, "the client offers no roots", name
 }

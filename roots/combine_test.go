@@ -65,8 +65,8 @@ func TestCombine(t *testing.T) {
 			if show(e.Roots) != c.want || e.Nothing != c.why {
 				t.Errorf("got [%s] %q, want [%s] %q", show(e.Roots), e.Nothing, c.want, c.why)
 			}
-			if (e.Why != "") != (e.Nothing != "") {
-				t.Errorf("nothing is %q, but why is %q", e.Nothing, e.Why)
+			if (e.Why != "") != (e.Nothing != "") || (e.Fix != "") != (e.Nothing != "") {
+				t.Errorf("nothing is %q, but why is %q and the fix %q", e.Nothing, e.Why, e.Fix)
 			}
 		})
 	}
