@@ -17,7 +17,7 @@ const module = "github.com/rootbound/rootbound/"
 // docs/design.md draws the same arrows.
 var imports = map[string]string{
 	"":                  "",
-	"cmd/rootbound":     "roots rootedfs clientroots mcpfs internal/stdio internal/probe",
+	"cmd/rootbound":     "roots rootedfs mcpfs internal/stdio internal/probe",
 	"roots":             "",
 	"rootedfs":          "roots internal/sys",
 	"clientroots":       "roots",

@@ -15,7 +15,12 @@ const (
 
 var policyNames = [...]string{"ignore", "narrow", "add", "replace"}
 
-func (p Policy) String() string { return policyNames[p] }
+func (p Policy) String() string {
+	if int(p) >= len(policyNames) {
+		return fmt.Sprintf("Policy(%d)", p)
+	}
+	return policyNames[p]
+}
 
 // ParsePolicy is the inverse of [Policy.String].
 func ParsePolicy(s string) (Policy, error) {
@@ -40,7 +45,12 @@ const (
 
 var stateNames = [...]string{"undeclared", "answered", "failed", "unasked"}
 
-func (s ListState) String() string { return stateNames[s] }
+func (s ListState) String() string {
+	if int(s) >= len(stateNames) {
+		return fmt.Sprintf("ListState(%d)", s)
+	}
+	return stateNames[s]
+}
 
 // A ClientList is what a client said of its roots.
 type ClientList struct {
@@ -52,7 +62,7 @@ type ClientList struct {
 
 // Given is what the operator stated: nothing at all, or a list, which may be empty.
 type Given struct {
-	Stated bool
+	Stated bool // also if Roots is empty; implied if it is not
 	Roots  []Root
 }
 
@@ -85,9 +95,15 @@ type Effective struct {
 //	any                   no     nothing     the list          nothing        nothing
 //
 // The operator's modes hold throughout: a client gets no writing inside a root
-// that was given read-only. A root that counts on the client's word alone is
-// first put to guard, which says why it must not, or ""; a nil guard lets all pass.
+// that was given read-only, nor by a root that holds one. What lies in what is
+// decided by [Root].Real where that is known, so that a name that is a link grants
+// nothing. A root that counts on the client's word alone is first put to guard, by
+// its name and by its real path; guard says why it must not count, or "". A nil
+// guard lets all pass.
 func Combine(given Given, client ClientList, policy Policy, guard func(Root) string) Effective {
+	if len(given.Roots) > 0 {
+		given.Stated = true
+	}
 	if !given.Stated {
 		policy = Replace
 	}
@@ -111,33 +127,94 @@ func (e *Effective) addClient(given Given, list []Root, policy Policy, guard fun
 	if policy == Ignore {
 		return
 	}
-	ceiling := NewSet(0, given.Roots...)
+	g := newGround(given.Roots)
 	for _, r := range list {
-		outer, _, err := ceiling.Locate(r.Path())
-		inside := policy != Replace && err == nil
-		switch {
-		case inside && outer.Mode < r.Mode:
-			e.reject(r, RejectedMode, "read-only: the operator gave "+outer.Path()+" read-only")
-			r.Mode = outer.Mode
-		case policy == Narrow && !inside:
+		outer, inside := g.around(r)
+		if policy == Narrow && !inside {
 			e.clip(r, given.Roots)
 			continue
 		}
-		if !inside && guard != nil {
-			if why := guard(r); why != "" {
-				e.reject(r, RejectedSensitive, why+"; only the operator can grant it")
-				continue
-			}
+		if holder, ok := g.readOnly(r, outer, inside); ok {
+			e.reject(r, RejectedMode, "read-only: the operator gave "+holder.Path()+" read-only")
+			r.Mode = ReadOnly
+		}
+		alone := policy == Replace || !inside
+		if why := guarded(r, guard); alone && why != "" {
+			e.reject(r, RejectedSensitive, why+"; only the operator can grant it")
+			continue
 		}
 		e.Roots = append(e.Roots, r)
 	}
 }
 
+// A ground is what the operator gave, by where it really is.
+type ground struct {
+	roots []Root
+	set   Set // of the real paths
+}
+
+func newGround(given []Root) ground {
+	g := ground{roots: given}
+	var reals []Root
+	for _, r := range given {
+		reals = append(reals, Root{URI: URI{r.real()}, Mode: r.Mode})
+	}
+	g.set = NewSet(0, reals...)
+	return g
+}
+
+// around returns the innermost given root that r really lies in.
+func (g ground) around(r Root) (outer Root, ok bool) {
+	real, _, err := g.set.Locate(r.real())
+	if err != nil {
+		return Root{}, false
+	}
+	for _, o := range g.roots {
+		// Of two names for one place the stricter one decides, as in the set.
+		if o.real() == real.Path() && (!ok || o.Mode < outer.Mode) {
+			outer, ok = o, true
+		}
+	}
+	return outer, ok
+}
+
+// readOnly returns the given root because of which r must not be written in.
+func (g ground) readOnly(r, outer Root, inside bool) (Root, bool) {
+	if r.Mode == ReadOnly {
+		return Root{}, false
+	}
+	if inside && outer.Mode == ReadOnly {
+		return outer, true
+	}
+	place := Root{URI: URI{r.real()}}
+	for _, o := range g.roots {
+		if o.Mode == ReadOnly && place.Contains(o.real()) {
+			return o, true
+		}
+	}
+	return Root{}, false
+}
+
+func guarded(r Root, guard func(Root) string) string {
+	if guard == nil {
+		return ""
+	}
+	why := guard(r)
+	if why == "" && r.Real != "" && r.Real != r.Path() {
+		r.URI = URI{r.Real}
+		if why = guard(r); why != "" {
+			why = "it is a link, and where that leads, " + why
+		}
+	}
+	return why
+}
+
 // clip keeps those of the given roots that lie in r.
 func (e *Effective) clip(r Root, given []Root) {
 	why := "outside of what the operator gave"
+	place := Root{URI: URI{r.real()}}
 	for _, g := range given {
-		if r.Contains(g.Path()) {
+		if place.Contains(g.real()) {
 			g.Mode = min(g.Mode, r.Mode)
 			e.Roots = append(e.Roots, g)
 			why = "wider than what the operator gave; clipped to that"
@@ -156,7 +233,10 @@ func (e *Effective) reject(r Root, class, why string) {
 }
 
 func nothing(given Given, client ClientList, policy Policy, rejected []Rejected) (_ Nothing, why, fix string) {
-	const name = "name a directory when starting the server"
+	name := "name a directory when starting the server"
+	if given.Stated {
+		name = "start the server with --client-roots=ignore, so that what the operator gave counts"
+	}
 	if given.Stated && policy != Replace && len(given.Roots) == 0 {
 		return NoRoots, "the operator's list of roots is empty", "ask the operator to name a directory"
 	}

@@ -172,3 +172,60 @@ func TestPolicyNames(t *testing.T) {
 		t.Errorf(`ParsePolicy("all") = %v, %v`, p, err)
 	}
 }
+
+// at makes roots from lines "/spelling=/real/path mode".
+func at(t *testing.T, lines ...string) []roots.Root {
+	t.Helper()
+	var rs []roots.Root
+	for _, l := range lines {
+		spelling, mode, _ := strings.Cut(l, " ")
+		spelling, real, _ := strings.Cut(spelling, "=")
+		r := root(t, spelling+" "+mode)
+		r.Real = real
+		rs = append(rs, r)
+	}
+	return rs
+}
+
+// A root is where its links lead, not where its name is.
+func TestCombineByRealPath(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		policy        roots.Policy
+		given, list   []string
+		want, classes string
+	}{
+		{"a link out of the ceiling", roots.Narrow, []string{"/app"}, []string{"/app/link=/out"}, "", "ceiling"},
+		{"a link within the ceiling", roots.Narrow, []string{"/app"}, []string{"/app/link=/app/sub"}, "/app/link rw", ""},
+		{"the ceiling is a link", roots.Narrow, []string{"/link=/app"}, []string{"/app"}, "/app rw", ""},
+		{"a link to above the ceiling", roots.Narrow, []string{"/app/sub"}, []string{"/up=/app"}, "/app/sub rw", "ceiling"},
+		{"a link to something sensitive", roots.Replace, nil, []string{"/app/link=/etc", "/app"}, "/app rw", "sensitive"},
+		{"a link to everything", roots.Add, []string{"/app"}, []string{"/top=/"}, "/app rw", "sensitive"},
+		{"a link into a given read-only root", roots.Add, []string{"/app ro"}, []string{"/link=/app/sub"}, "/link ro, /app ro", "read-only"},
+		{"a given read-only root that is a link", roots.Add, []string{"/link=/app ro"}, []string{"/app/sub"}, "/app/sub ro, /link ro", "read-only"},
+		{"replaced, but given read-only", roots.Replace, []string{"/app", "/ref ro"}, []string{"/ref", "/ref/sub"}, "/ref ro, /ref/sub ro", "read-only read-only"},
+		{"replaced by what holds a read-only root", roots.Replace, []string{"/w/ref ro"}, []string{"/w"}, "/w ro", "read-only"},
+		{"added around a read-only root", roots.Add, []string{"/w/ref ro"}, []string{"/w"}, "/w ro, /w/ref ro", "read-only"},
+		{"two names of one place, the stricter counts", roots.Narrow, []string{"/a=/app", "/b=/app ro"}, []string{"/app/sub"}, "/app/sub ro", "read-only"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			guard := func(r roots.Root) string { return roots.Sensitive(r.Path(), "") }
+			answer := roots.ClientList{State: roots.Answered, Roots: at(t, c.list...)}
+			e := roots.Combine(roots.Given{Stated: c.given != nil, Roots: at(t, c.given...)}, answer, c.policy, guard)
+			var classes []string
+			for _, r := range e.Rejected {
+				classes = append(classes, r.Class)
+			}
+			if show(e.Roots) != c.want || strings.Join(classes, " ") != c.classes {
+				t.Errorf("got [%s], rejected %v; want [%s], %s", show(e.Roots), classes, c.want, c.classes)
+			}
+		})
+	}
+}
+
+func TestGivenNeedsNoFlag(t *testing.T) {
+	e := roots.Combine(roots.Given{Roots: list(t, "/a")}, roots.ClientList{}, roots.Ignore, nil)
+	if show(e.Roots) != "/a rw" {
+		t.Errorf("roots that were given without Stated: %s", show(e.Roots))
+	}
+}

@@ -39,6 +39,18 @@ type Root struct {
 	Name   string // for people; need not be unique
 	Mode   Mode
 	Source Source
+	// Real is the path without links, if somebody has looked (rootedfs does), else
+	// "". [Combine] compares by it: a root spelt through a link is where the link
+	// leads, whatever its name says.
+	Real string
+}
+
+// real returns where the root is, as far as is known.
+func (r Root) real() string {
+	if r.Real != "" {
+		return r.Real
+	}
+	return r.Path()
 }
 
 // Path returns the root's path: absolute, lexically clean, in the form of this system.

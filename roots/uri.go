@@ -34,7 +34,7 @@ const (
 
 var uriReasons = map[URIClass]string{
 	ClassScheme:        "not a file URI",
-	ClassNoPath:        "no absolute path in it",
+	ClassNoPath:        "has no absolute path",
 	ClassHost:          "names another host",
 	ClassAuthority:     "has a user, a port or a malformed host",
 	ClassQuery:         "has an unescaped ? or #; write %3F or %23 if it belongs to the name",
