@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 roots are deprecated as of 2026-07-28 and in use; this is about them.
+
 package stdio
 
 import (
