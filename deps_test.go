@@ -41,7 +41,7 @@ var reserved = map[string]string{
 	"unsafe":                "internal/sys",
 	"syscall":               "internal/sys rootedfs cmd/rootbound",
 	"os":                    "internal/sys rootedfs internal/probe internal/testenv internal/testtree cmd/rootbound",
-	"os/exec":               "internal/probe cmd/rootbound",
+	"os/exec":               "internal/probe internal/testenv cmd/rootbound",
 	"net/http":              "",
 	"embed":                 "vectors",
 	"github.com/modelcontextprotocol/go-sdk/mcp":     "clientroots mcpfs internal/stdio cmd/rootbound",

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/rootbound/rootbound/internal/testenv"
 )
 
 // rootbound is the path of the binary that is tested.
@@ -43,4 +45,9 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// The results of this package are those of the program, also for go test's cache.
+func TestUsesProgram(t *testing.T) {
+	testenv.Uses(t, "../cmd/rootbound")
 }

@@ -38,7 +38,11 @@ var listDirectory = tool{
 		if err != nil {
 			return c.fail("/path", arg, err)
 		}
-		page := page{size: s.opts.MaxEntries, after: args.After}
+		after, err := afterName(args.After)
+		if err != nil {
+			return c.fail("/after", args.After, err)
+		}
+		page := page{size: s.opts.MaxEntries, after: after}
 		for entry, err := range c.fs.ReadDir(dir) {
 			if err == nil {
 				err = ctx.Err()
@@ -84,11 +88,21 @@ func (p *page) trim() {
 	}
 }
 
+// maxListing bounds the text of one listing, in bytes: names that are shown as URIs
+// can be long.
+const maxListing = 8 << 20
+
 // text shows the page. No name can pass for a line of its own.
 func (p *page) text(dir string) string {
 	p.trim()
 	var b strings.Builder
+	last := ""
 	for i, e := range p.entries {
+		name := showName(dir, e.name)
+		if b.Len()+len(name) > maxListing {
+			p.more += len(p.entries) - i
+			break
+		}
 		if i > 0 {
 			b.WriteByte('\n')
 		}
@@ -97,13 +111,26 @@ func (p *page) text(dir string) string {
 		} else {
 			b.WriteString("[FILE] ")
 		}
-		b.WriteString(showName(dir, e.name))
+		b.WriteString(name)
+		last = name
 	}
 	if p.more > 0 {
-		last := p.entries[len(p.entries)-1].name
-		fmt.Fprintf(&b, "\n[MORE] %d entries more; call again with after=%s", p.more, quote(last))
+		fmt.Fprintf(&b, "\n[MORE] %d entries more; call again with after=%q", p.more, last)
 	}
 	return b.String()
+}
+
+// afterName returns the name that the argument after means: a name as a listing
+// shows it, which for some is a URI.
+func afterName(after string) (string, error) {
+	if !strings.HasPrefix(after, "file://") {
+		return after, nil
+	}
+	u, err := roots.ParseURI(after)
+	if err != nil {
+		return "", &refusalError{codeInvalidPath, "the file URI is not usable: " + err.Error(), "give the name as the listing shows it"}
+	}
+	return path.Base(u.Path()), nil
 }
 
 func showName(dir, name string) string {

@@ -65,11 +65,36 @@ var readTextFile = tool{
 		if err != nil {
 			return c.fail("/path", arg, err)
 		}
-		if !utf8.Valid(data) {
+		switch {
+		case !utf8.Valid(data):
 			return c.fail("/path", arg, errNotText)
+		case tooLong(data):
+			return c.fail("/path", arg, rootedfs.ErrTooLarge)
 		}
 		return text(string(data))
 	},
+}
+
+// maxResult bounds a result as it is sent, in bytes. The text is in it twice.
+const maxResult = 40 << 20
+
+// tooLong reports whether a text would make a result longer than maxResult. As
+// JSON, a control character takes six bytes.
+func tooLong(text []byte) bool {
+	const most = maxResult / 2
+	if len(text) <= most/6 {
+		return false
+	}
+	n := len(text)
+	for _, c := range text {
+		switch {
+		case c == '\n', c == '\r', c == '\t', c == '"', c == '\\':
+			n++
+		case c < ' ':
+			n += 5
+		}
+	}
+	return n > most
 }
 
 var errNotText = &refusalError{
@@ -109,7 +134,8 @@ func readWhole(f rootedfs.File, limit int64) ([]byte, error) {
 		switch {
 		case int64(len(buf)) > limit:
 			return nil, rootedfs.ErrTooLarge
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF), err == nil && int64(len(buf)) == size:
+			// A read that stops short of the byte more has met the end, too.
 			return buf, nil
 		case err != nil:
 			return nil, err

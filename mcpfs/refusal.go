@@ -165,14 +165,15 @@ func (v *snapshot) result(r *Refusal) *mcp.CallToolResult {
 	r.Generation = set.Generation()
 	r.Roots = []RefusalRoot{}
 	var shown []string
-	for i, root := range v.fs.Roots() {
+	for i, root := range set.All() {
+		mode := v.fs.Enforced(i)
 		if i == maxRefusalRoots {
 			r.MoreRoots = set.Len() - i
 			shown = append(shown, fmt.Sprintf("and %d more", r.MoreRoots))
 			break
 		}
-		r.Roots = append(r.Roots, RefusalRoot{URI: root.URI.String(), Name: show(root.Name), Mode: root.Enforced.String()})
-		shown = append(shown, fmt.Sprintf("%s (%s)", showPath(root.URI), root.Enforced))
+		r.Roots = append(r.Roots, RefusalRoot{URI: root.URI.String(), Name: show(root.Name), Mode: mode.String()})
+		shown = append(shown, fmt.Sprintf("%s (%s)", showPath(root.URI), mode))
 	}
 	var b strings.Builder
 	b.WriteString("refused")

@@ -179,14 +179,18 @@ func (s *server) handler(t tool) mcp.ToolHandler {
 				s.opts.Logger.Error("roots cannot be opened", "err", err)
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the roots cannot be opened"}
 			}
-			c := &call{snapshot: v, session: req.Session, tool: t.name, arguments: req.Params.Arguments, commit: s.commit(req, v)}
+			if ctx.Err() != nil {
+				// It was cancelled while it waited, and nobody wants it done any more.
+				return v.result(&Refusal{Code: codeCancelled, Reason: "the call was cancelled", Next: "call again if it is still wanted"}), nil
+			}
+			c := &call{snapshot: v, session: req.Session, tool: t.name, arguments: req.Params.Arguments, commit: s.commit(ctx, req, v)}
 			res := t.call(ctx, s, c)
 			if res == stale {
 				if try < maxStale {
 					continue
 				}
 				res = v.result(&Refusal{
-					Code: codeChanged, Reason: "the roots kept changing", Argument: "/path", Requested: quote(c.path1),
+					Code: codeChanged, Reason: "the roots kept changing", Requested: quote(c.path1),
 					Next: "call list_allowed_directories, then try again; nothing was changed",
 				})
 			}

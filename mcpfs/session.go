@@ -25,12 +25,23 @@ type snapshot struct {
 // A session keeps the newest snapshot of one client, so that calls under the same
 // list share handles.
 type session struct {
-	mu  sync.Mutex
-	cur *snapshot
+	mu      sync.Mutex
+	cur     *snapshot
+	settled bool // all that cur depends on was known
 	// all has the operator's roots and all that the client named last, whether they
-	// count or not. From it a root that is named again keeps its place on disk.
+	// count or not. From it a root that is named again keeps its handle.
 	all *rootedfs.FS
+	// places has where each root really was that the client has named. A root that
+	// is named again is looked for there, without following a link: what has come
+	// into its place meanwhile may be the work of whom the roots are to keep out.
+	places map[roots.URI]string
+	// written has the real paths of the directories that this session could write.
+	// A link in one of them may be its own work and makes no root.
+	written roots.Set
 }
+
+// maxPlaces bounds what a session remembers of the roots it had.
+const maxPlaces = 16 * roots.MaxRoots
 
 // snapshot returns the file system that a call may use. If the client has to be
 // asked first, ask is what to return to it.
@@ -61,7 +72,7 @@ func (s *server) session(ss *mcp.ServerSession) *session {
 	defer s.mu.Unlock()
 	x := s.sessions[ss]
 	if x == nil {
-		x = new(session)
+		x = &session{places: make(map[roots.URI]string)}
 		s.sessions[ss] = x
 		go func() {
 			ss.Wait()
@@ -78,13 +89,14 @@ func (s *server) session(ss *mcp.ServerSession) *session {
 func (x *session) update(s *server, list clientroots.List) (*snapshot, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.cur != nil && list.State == roots.Answered && x.cur.list.State == roots.Answered && x.cur.list.Generation == list.Generation {
+	if x.cur != nil && x.settled && list.State == roots.Answered && x.cur.list.State == roots.Answered && x.cur.list.Generation == list.Generation {
 		return x.cur, nil
 	}
-	e, err := x.combine(s, list)
+	e, settled, err := x.combine(s, list)
 	if err != nil {
 		return nil, err
 	}
+	x.settled = settled
 	if x.cur != nil && slices.Equal(x.cur.effective.Roots, e.Roots) && len(e.Roots) > 0 {
 		v := &snapshot{fs: x.cur.fs, effective: e, list: list}
 		if list.Generation > x.cur.list.Generation {
@@ -107,48 +119,114 @@ func (x *session) update(s *server, list clientroots.List) (*snapshot, error) {
 // combine decides which roots count, by where they really are: a client's root
 // that is spelt through a link is where the link leads. That is looked up once,
 // and later opened without following any link.
-func (x *session) combine(s *server, list clientroots.List) (roots.Effective, error) {
+func (x *session) combine(s *server, list clientroots.List) (e roots.Effective, settled bool, err error) {
 	named := append(slices.Clone(s.opts.Given.Roots), list.Roots...)
+	for i := range named {
+		named[i].Real = x.places[named[i].URI]
+	}
 	set := roots.NewSet(list.Generation, named...)
-	var err error
 	if x.all == nil {
 		x.all, err = s.given.Update(set)
 	} else {
 		x.all, err = x.all.Update(set)
 	}
 	if err != nil {
-		return roots.Effective{}, err
+		return e, false, err
 	}
-	real := make(map[roots.URI]string)
+	infos := make(map[roots.URI]rootedfs.RootInfo)
 	for _, i := range x.all.Roots() {
-		real[i.URI] = i.Real
+		infos[i.URI] = i
 	}
 	given := s.opts.Given
-	given.Roots = located(given.Roots, real)
-	list.Roots = located(list.Roots, real)
-	return roots.Combine(given, list.ClientList, s.opts.Policy, s.opts.Guard), nil
+	given.Roots = slices.Clone(given.Roots)
+	for i, r := range given.Roots {
+		given.Roots[i].Real = infos[r.URI].Real
+	}
+	x.remember(given.Roots)
+	settled = true
+	var found []roots.Root
+	for _, r := range list.Roots {
+		info := infos[r.URI]
+		r.Real = info.Real
+		if r.Real == "" {
+			// It does not answer. Without its real path nothing can be granted.
+			settled = false
+			list.Rejected = append(slices.Clip(list.Rejected), reject(r, rejectedUnavailable, info.Reason))
+			continue
+		}
+		found = append(found, r)
+	}
+	x.remember(found)
+	list.Roots = nil
+	for _, r := range found {
+		if dir, ok := x.ownLink(r, infos[r.URI].Links); ok {
+			why := "its path goes through a link in " + show(dir) + ", where this session may write; name the directory that it leads to"
+			list.Rejected = append(slices.Clip(list.Rejected), reject(r, rejectedLink, why))
+			continue
+		}
+		if len(x.places) < maxPlaces {
+			x.places[r.URI] = r.Real
+		}
+		list.Roots = append(list.Roots, r)
+	}
+	return roots.Combine(given, list.ClientList, s.opts.Policy, s.opts.Guard), settled, nil
 }
 
-func located(rs []roots.Root, real map[roots.URI]string) []roots.Root {
-	rs = slices.Clone(rs)
-	for i := range rs {
-		rs[i].Real = real[rs[i].URI]
+// Classes of [roots.Rejected] that only the disk can tell.
+const (
+	rejectedUnavailable = "unavailable"
+	rejectedLink        = "link"
+)
+
+func reject(r roots.Root, class, why string) roots.Rejected {
+	return roots.Rejected{
+		Entry: roots.Entry{URI: r.URI.String(), Name: r.Name, Mode: r.Mode, Source: r.Source},
+		Class: class, Why: why,
 	}
-	return rs
+}
+
+// ownLink reports whether the path of a root goes through a link, in one of the
+// given directories, that this session could have made, and that leads out of where
+// it may write.
+func (x *session) ownLink(r roots.Root, links []string) (dir string, ok bool) {
+	for _, dir := range links {
+		i, _, ok := x.written.Find(dir)
+		if ok && !x.written.At(i).Contains(r.Real) {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// remember adds to where the session may write, for good: what was made there
+// outlasts the grant.
+func (x *session) remember(rs []roots.Root) {
+	var all []roots.Root
+	for _, w := range x.written.All() {
+		all = append(all, w)
+	}
+	for _, r := range rs {
+		u, err := roots.FileURI(r.Real)
+		if r.Mode == roots.ReadWrite && err == nil && len(all) < maxPlaces {
+			all = append(all, roots.Root{URI: u, Mode: roots.ReadWrite})
+		}
+	}
+	x.written = roots.NewSet(0, all...)
 }
 
 // errStale aborts a change whose roots are no longer in force when it would commit.
 var errStale = errors.New("the roots changed")
 
-// commit returns the check to make before a change becomes visible, nil if the
-// roots of this call cannot have changed: they are the operator's, or came with
-// the request itself.
-func (s *server) commit(req *mcp.CallToolRequest, v *snapshot) func() error {
-	if v.fixed || clientroots.Modern(req) {
-		return nil
-	}
+// commit returns the check to make before a change becomes visible: that the call
+// is still wanted, and that its roots are still in force. Those of the operator,
+// and those that came with the request itself, are.
+func (s *server) commit(ctx context.Context, req *mcp.CallToolRequest, v *snapshot) func() error {
+	own := v.fixed || clientroots.Modern(req)
 	return func() error {
-		if !s.tracker.Current(req.Session, v.list.Generation) {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !own && !s.tracker.Current(req.Session, v.list.Generation):
 			return errStale
 		}
 		return nil

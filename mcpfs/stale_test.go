@@ -3,6 +3,7 @@
 package mcpfs
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -83,6 +84,26 @@ func TestChangeIsNotCommittedUnderAnOldList(t *testing.T) {
 		entries, err := os.ReadDir(d)
 		if err != nil || d == a && len(entries) != 2 || d == b && len(entries) != 1 {
 			t.Errorf("%s holds %v, %v", d, entries, err)
+		}
+	}
+}
+
+func TestTooLong(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want bool
+	}{
+		{"a", 16 << 20, false},
+		{"a", 20 << 20, false},
+		{"a", 20<<20 + 1, true},
+		{"\n", 10 << 20, false},
+		{"\n", 10<<20 + 1, true},
+		{"\x01", 3 << 20, false},
+		{"\x01", 4 << 20, true},
+	} {
+		if got := tooLong(bytes.Repeat([]byte(c.text), c.n)); got != c.want {
+			t.Errorf("%d times %q: %v", c.n, c.text, got)
 		}
 	}
 }

@@ -106,17 +106,7 @@ func build(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", rootbound, program).CombinedOutput(); err != nil {
 		t.Fatalf("build the server: %v\n%s", err, out)
 	}
-	// go test does not know that the result depends on the program, and would take one
-	// from its cache; but it does know which directories of the module a test has read.
-	dirs, err := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.Dir}}{{end}}{{end}}", program).Output()
-	if err != nil {
-		t.Fatalf("list what the server is made of: %v", err)
-	}
-	for _, dir := range append(strings.Fields(string(dirs)), "..") {
-		if _, err := os.ReadDir(dir); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testenv.Uses(t, program)
 }
 
 // arenaDir returns an empty directory for an attack: in memory if that can be, since

@@ -70,22 +70,17 @@ func fillTree(b *testing.B, root string, depth int) {
 
 // benchOpen runs all ways to open, each path in its turn.
 func benchOpen(b *testing.B, name string, dirs, paths []string, all bool) {
-	i := 0
-	next := func() string {
-		i++
-		return paths[i%len(paths)]
-	}
 	fsys, walking := newFS(b, nil, dirs...), newFS(b, &rootedfs.Options{NoOpenat2: true}, dirs...)
-	interleave(b, "raw/"+name, paths, func() error { return rawOpen(next()) })
-	interleave(b, "rooted/"+name, paths, func() error { return handle(fsys, next()) })
-	interleave(b, "checked/"+name, paths, func() error {
-		f, err := fsys.OpenRead(next())
+	interleave(b, "raw/"+name, paths, rawOpen)
+	interleave(b, "rooted/"+name, paths, func(path string) error { return handle(fsys, path) })
+	interleave(b, "checked/"+name, paths, func(path string) error {
+		f, err := fsys.OpenRead(path)
 		if err != nil {
 			return err
 		}
 		return f.Close()
 	})
-	interleave(b, "walk/"+name, paths, func() error { return handle(walking, next()) })
+	interleave(b, "walk/"+name, paths, func(path string) error { return handle(walking, path) })
 	if !all {
 		return
 	}
@@ -95,9 +90,9 @@ func benchOpen(b *testing.B, name string, dirs, paths []string, all bool) {
 	}
 	defer root.Close()
 	rel, _ := filepath.Rel(dirs[0], paths[0])
-	interleave(b, "osroot/"+name, paths, func() error { return openClose(root.Open(rel)) })
-	interleave(b, "evalsymlinks/"+name, paths, func() error {
-		real, err := filepath.EvalSymlinks(paths[0])
+	interleave(b, "osroot/"+name, paths, func(string) error { return openClose(root.Open(rel)) })
+	interleave(b, "evalsymlinks/"+name, paths, func(path string) error {
+		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
 			return err
 		}
@@ -125,13 +120,13 @@ func benchLink(b *testing.B, kind string, depth int) {
 	path := link + "/dir/file.txt"
 	fsys := newFS(b, nil, from, to)
 	name := fmt.Sprintf("%s/depth=%d", kind, depth)
-	interleave(b, "link/warm/"+name, []string{path}, func() error { return handle(fsys, path) })
-	interleave(b, "link/cold/"+name, []string{path}, func() error {
+	interleave(b, "link/warm/"+name, []string{path}, func(path string) error { return handle(fsys, path) })
+	interleave(b, "link/cold/"+name, []string{path}, func(path string) error {
 		rootedfs.ForgetHints(fsys)
 		return handle(fsys, path)
 	})
 	walking := newFS(b, &rootedfs.Options{NoOpenat2: true}, from, to)
-	interleave(b, "link/walk/"+name, []string{path}, func() error { return handle(walking, path) })
+	interleave(b, "link/walk/"+name, []string{path}, func(path string) error { return handle(walking, path) })
 }
 
 func handle(fsys *rootedfs.FS, path string) error {
@@ -159,43 +154,45 @@ func rawOpen(path string) error {
 	return syscall.Close(fd)
 }
 
-// interleave runs op b.N times, in blocks between blocks of rawOpen. The time and
-// the allocations stated are those of op alone.
-func interleave(b *testing.B, name string, paths []string, op func() error) {
+// interleave runs op b.N times, in blocks between blocks of rawOpen of the same
+// paths. Each ratio is of two pairs of blocks, in which the one and the other comes
+// first and finds the caches as the rest of the benchmark left them. The time and
+// the memory stated are those of op alone.
+func interleave(b *testing.B, name string, paths []string, op func(path string) error) {
 	b.Run(name, func(b *testing.B) {
 		b.ReportAllocs()
 		const block = 32
-		run := func(n int, op func() error) time.Duration {
+		run := func(from, n int, op func(path string) error) time.Duration {
 			start := time.Now()
-			for range n {
-				if err := op(); err != nil {
+			for i := range n {
+				if err := op(paths[(from+i)%len(paths)]); err != nil {
 					b.Fatal(err)
 				}
 			}
 			return time.Since(start)
 		}
-		i := 0
-		raw := func() error {
-			i++
-			return rawOpen(paths[i%len(paths)])
-		}
-		ratios := make([]float64, 0, b.N/block+1)
+		ratios := make([]float64, 0, b.N/(2*block)+1)
 		var total time.Duration
-		for done := 0; done < b.N; done += block {
-			n := min(block, b.N-done)
+		for done := 0; done < b.N; {
 			var with, without time.Duration
-			if done/block%2 == 0 { // neither always comes first
-				without, with = run(n, raw), run(n, op)
-			} else {
-				with, without = run(n, op), run(n, raw)
+			for pair := range 2 {
+				n := min(block, b.N-done)
+				if pair == 0 {
+					without += run(done, n, rawOpen)
+					with += run(done, n, op)
+				} else {
+					with += run(done, n, op)
+					without += run(done, n, rawOpen)
+				}
+				done += n
 			}
 			total += with
 			ratios = append(ratios, float64(with)/float64(without))
 		}
 		slices.Sort(ratios)
+		allocs, bytes := memoryOf(func() error { return op(paths[0]) })
 		b.ReportMetric(ratios[len(ratios)/2], "x-raw")
 		b.ReportMetric(float64(total.Nanoseconds())/float64(b.N), "ns/op")
-		allocs, bytes := memoryOf(op)
 		b.ReportMetric(allocs, "allocs/op")
 		b.ReportMetric(bytes, "B/op")
 	})

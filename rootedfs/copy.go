@@ -3,6 +3,8 @@ package rootedfs
 import (
 	"context"
 	"errors"
+	"io"
+	"math"
 	"path"
 	"sync"
 	"syscall"
@@ -10,87 +12,113 @@ import (
 	"github.com/rootbound/rootbound/internal/sys"
 )
 
-// A copier copies one tree.
+// A copier copies one tree to a temporary name beside the one it shall have.
 type copier struct {
 	f    *FS
 	ctx  context.Context
+	o    *RenameOptions
 	left int      // how many more files, links and directories
 	self identity // of the directory that is being filled, so that it is not copied into itself
+
+	moves    bool // the original is going to be removed
+	atSource bool // it is the original that an error is about
+
+	dir  int
+	temp string // below dir; "" when it has been published
 }
 
-// copyEntry copies what is at src, which may be a link, to a temporary name beside
-// dst and then gives it the name.
+// copyEntry copies what is at src, which may be a link, and gives the copy the name dst.
 func (f *FS) copyEntry(ctx context.Context, src, dst *place, o *RenameOptions) error {
-	c := copier{f: f, ctx: ctx, left: o.Limit}
+	c := copier{f: f, ctx: ctx, o: o}
+	defer c.discard()
+	if _, err := c.fill(src, dst); err != nil {
+		return err
+	}
+	if err := o.writeOptions().commit(); err != nil {
+		return err
+	}
+	return c.publish(dst)
+}
+
+// fill makes the copy, and returns what was copied.
+func (c *copier) fill(src, dst *place) (*record, error) {
+	c.left = c.o.Limit
 	if c.left <= 0 {
 		c.left = 100_000
 	}
-	if !o.Overwrite {
-		var st sys.Stat
-		if sys.Lstatat(dst.fd, dst.base, &st) == 0 {
-			return syscall.EEXIST // before the work, not after
+	// Before the work, not after.
+	var st sys.Stat
+	if sys.Lstatat(dst.fd, dst.base, &st) == 0 {
+		switch {
+		case !c.o.Overwrite:
+			return nil, syscall.EEXIST
+		case !c.moves && st.Type() == sys.TypeRegular:
+			if errno := mayWrite(dst.fd, dst.base); errno != 0 {
+				return nil, errno
+			}
 		}
 	}
 	name := src.base
 	if src.top && src.pin.base == "" {
 		name = "."
 	}
-	dir, _ := sys.Path(dst.fd) // for links; "" if it cannot be known
-	if dir != "" {
-		dir = path.Join(dir, dst.base)
+	at, _ := sys.Path(dst.fd) // for links; "" if it cannot be known
+	if at != "" {
+		at = path.Join(at, dst.base)
 	}
-	temp := tempName()
-	discard := func() {
-		unlock(dst.fd, temp, maxDepth+1)
-		// Not with ctx, whose end may be the reason.
-		_ = removeTree(context.WithoutCancel(ctx), dst.fd, temp, maxDepth+1)
-	}
-	if err := c.copy(src.fd, name, dst.fd, temp, dir, o.Sync, 0); err != nil {
-		discard()
-		return err
-	}
-	w := o.writeOptions()
-	if err := w.commit(); err != nil {
-		discard()
-		return err
-	}
-	if errno := rename(dst.fd, temp, dst.fd, dst.base, o.Overwrite); errno != 0 {
-		discard()
+	c.dir, c.temp = dst.fd, tempName()
+	return c.copy(src.fd, name, c.dir, c.temp, at, 0)
+}
+
+// publish gives the copy its name.
+func (c *copier) publish(dst *place) error {
+	if errno := rename(c.dir, c.temp, dst.fd, dst.base, c.o.Overwrite); errno != 0 {
 		return errno
 	}
-	if o.Sync {
+	c.temp = ""
+	if c.o.Sync {
 		return errOf(syncDir(dst.fd))
 	}
 	return nil
 }
 
+// discard removes a copy that was not published.
+func (c *copier) discard() {
+	if c.temp == "" {
+		return
+	}
+	unlock(c.dir, c.temp, maxDepth+1)
+	// Not with the context, whose end may be the reason.
+	_ = removeTree(context.WithoutCancel(c.ctx), c.dir, c.temp, maxDepth+1)
+}
+
 // copy copies one name. at is the path that the copy will have, for links.
-func (c *copier) copy(srcDir int, src string, dstDir int, dst, at string, sync bool, depth int) error {
+func (c *copier) copy(srcDir int, src string, dstDir int, dst, at string, depth int) (*record, error) {
 	if err := c.ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	if c.left--; c.left < 0 || depth > maxDepth {
-		return ErrLimit
+		return nil, ErrLimit
 	}
-	var st sys.Stat
-	if errno := sys.Lstatat(srcDir, src, &st); errno != 0 {
-		return errno
+	r := new(record)
+	if errno := sys.Lstatat(srcDir, src, &r.Stat); errno != 0 {
+		return nil, errno
 	}
 	var err error
-	switch st.Type() {
+	switch r.Type() {
 	case sys.TypeRegular:
-		err = c.copyFile(srcDir, src, dstDir, dst, sync)
+		err = c.copyFile(srcDir, src, dstDir, dst, r)
 	case sys.TypeDir:
-		err = c.copyDir(srcDir, src, dstDir, dst, at, sync, depth)
+		err = c.copyDir(srcDir, src, dstDir, dst, at, r, depth)
 	case sys.TypeLink:
-		return c.copyLink(srcDir, src, dstDir, dst, at)
+		return r, c.copyLink(srcDir, src, dstDir, dst, at)
 	default:
-		return ErrNotRegular
+		return nil, ErrNotRegular
 	}
 	if err == nil {
-		sys.SetTimes(dstDir, dst, st.Atime, st.Mtime) // as well as it goes
+		sys.SetTimes(dstDir, dst, r.Atime, r.Mtime) // as well as it goes
 	}
-	return err
+	return r, err
 }
 
 func (c *copier) copyLink(srcDir int, src string, dstDir int, dst, at string) error {
@@ -108,75 +136,132 @@ func (c *copier) copyLink(srcDir int, src string, dstDir int, dst, at string) er
 	return errOf(sys.Symlinkat(text, dstDir, dst))
 }
 
-func (c *copier) copyFile(srcDir int, src string, dstDir int, dst string, sync bool) error {
+func (c *copier) copyFile(srcDir int, src string, dstDir int, dst string, r *record) error {
 	fd, errno := sys.Openat(srcDir, src, readFlags|sys.NoFollow, 0)
 	in, err := checkRegular(fd, errOf(errno))
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	var st sys.Stat
-	if errno := sys.Fstat(in.fd(), &st); errno != 0 {
+	if errno := sys.Fstat(in.fd(), &r.Stat); errno != 0 {
 		return errno
+	}
+	if c.moves {
+		if errno := r.cool(in.fd()); errno != 0 {
+			return errno
+		}
 	}
 	out, errno := sys.Openat(dstDir, dst, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|sys.NoFollow, 0o600)
 	if errno != 0 {
 		return errno
 	}
 	defer sys.Close(out)
-	if err := c.copyBytes(out, in.fd()); err != nil {
+	if err := c.copyContent(out, in.fd(), r.Size); err != nil {
 		return err
 	}
-	mode := st.Mode & 0o1777
-	if sys.CopyXattrs(srcDir, src, out) != 0 {
-		mode &^= 0o070 // see draft.inherit
-	}
-	if errno := sys.Fchmod(out, mode); errno != 0 {
+	return errOf(c.finish(srcDir, src, out, &r.Stat))
+}
+
+// finish gives a copy the attributes of its original, in an order in which at no
+// time more people may read it than may read the original.
+func (c *copier) finish(dir int, name string, out int, st *sys.Stat) syscall.Errno {
+	var made sys.Stat
+	if errno := sys.Fstat(out, &made); errno != 0 {
 		return errno
 	}
-	if sync {
-		return errOf(sys.Fsync(out))
+	mode := st.Mode & 0o1777
+	kept := made.GID == st.GID
+	if c.moves && (made.UID != st.UID || !kept) && sys.Fchown(out, int(st.UID), int(st.GID)) == 0 {
+		kept = true
 	}
-	return nil
+	if !kept && sys.Fchown(out, -1, int(st.GID)) != 0 {
+		mode &^= 0o070 // what the old group had must not go to ours
+	}
+	if sys.CopyXattrs(dir, name, out) != 0 {
+		mode &^= 0o070 // see draft.inherit
+	}
+	errno := sys.Fchmod(out, mode)
+	if errno == 0 && c.o.Sync {
+		errno = sys.Fsync(out)
+	}
+	return errno
+}
+
+// copyContent copies the size bytes of a file to an empty one, which gets holes
+// where the original has some. A file may have more bytes than its size says, as
+// those of proc(5), or have grown.
+func (c *copier) copyContent(out, in int, size int64) error {
+	for end := int64(0); size > 0; {
+		data, errno := sys.Seek(in, end, sys.SeekData)
+		switch errno {
+		case 0:
+		case syscall.ENXIO: // no more data, but perhaps a hole
+			if size, errno = sys.Seek(in, 0, io.SeekEnd); errno == 0 {
+				errno = sys.Ftruncate(out, size)
+			}
+			return errOf(errno)
+		default: // the file system does not tell
+			if end > 0 {
+				return errno
+			}
+			size = 0
+			continue
+		}
+		if end, errno = sys.Seek(in, data, sys.SeekHole); errno != 0 {
+			return errno
+		}
+		for _, fd := range []int{in, out} {
+			if _, errno := sys.Seek(fd, data, io.SeekStart); errno != 0 {
+				return errno
+			}
+		}
+		if err := c.copyBytes(out, in, end-data); err != nil {
+			return err
+		}
+	}
+	if _, errno := sys.Seek(in, 0, io.SeekStart); errno != 0 {
+		return errno
+	}
+	return c.copyBytes(out, in, math.MaxInt64)
 }
 
 var copyBuffers = sync.Pool{New: func() any { return new([128 << 10]byte) }}
 
-// copyBytes copies the rest of one file to another, inside the kernel if it can.
-func (c *copier) copyBytes(out, in int) error {
+// copyBytes copies up to n bytes of one file to another, inside the kernel if it can.
+func (c *copier) copyBytes(out, in int, n int64) error {
 	const piece = 16 << 20 // so that the context is looked at
-	for {
-		n, errno := sys.CopyRange(out, in, piece)
-		if errno != 0 {
-			break
-		}
-		if n == 0 {
+	for n > 0 {
+		m, errno := sys.CopyRange(out, in, int(min(n, piece)))
+		if errno != 0 || m == 0 {
 			break // the end, or a file of proc(5), which has a size of 0 and content
 		}
+		n -= int64(m)
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
 	}
 	buf := copyBuffers.Get().(*[128 << 10]byte)
 	defer copyBuffers.Put(buf)
-	for {
-		n, errno := sys.Read(in, buf[:])
-		if errno == 0 && n == 0 {
+	for n > 0 {
+		m, errno := sys.Read(in, buf[:min(n, int64(len(buf)))])
+		if errno == 0 && m == 0 {
 			return nil
 		}
 		if errno == 0 {
-			errno = writeAll(out, buf[:n])
+			errno = writeAll(out, buf[:m])
 		}
 		if errno != 0 {
 			return errno
 		}
+		n -= int64(m)
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-func (c *copier) copyDir(srcDir int, src string, dstDir int, dst, at string, sync bool, depth int) error {
+func (c *copier) copyDir(srcDir int, src string, dstDir int, dst, at string, r *record, depth int) error {
 	const flags = syscall.O_RDONLY | sys.Directory | sys.NoFollow
 	in, errno := sys.Openat(srcDir, src, flags, 0)
 	if errno != 0 {
@@ -184,12 +269,15 @@ func (c *copier) copyDir(srcDir int, src string, dstDir int, dst, at string, syn
 	}
 	from := newFile(in)
 	defer from.Close()
-	var st sys.Stat
-	if errno := sys.Fstat(in, &st); errno != 0 {
+	if errno := sys.Fstat(in, &r.Stat); errno != 0 {
 		return errno
 	}
-	if identityOf(&st) == c.self {
+	if identityOf(&r.Stat) == c.self {
 		return syscall.EINVAL // as rename(2), when a directory shall be its own child
+	}
+	if c.moves && depth > 0 && crossesMount(srcDir, in) {
+		c.atSource = true
+		return syscall.EBUSY // what is mounted here cannot be removed
 	}
 	if errno := sys.Mkdirat(dstDir, dst, 0o700); errno != 0 {
 		return errno
@@ -214,19 +302,21 @@ func (c *copier) copyDir(srcDir int, src string, dstDir int, dst, at string, syn
 		if at != "" {
 			below = at + "/" + e.Name
 		}
-		if err := c.copy(in, e.Name, out, e.Name, below, sync, depth+1); err != nil {
+		sub, err := c.copy(in, e.Name, out, e.Name, below, depth+1)
+		if err != nil {
 			return err
 		}
+		if c.moves {
+			r.add(e.Name, sub)
+		}
 	}
-	mode := st.Mode & 0o1777
-	if sys.CopyXattrs(srcDir, src, out) != 0 {
-		mode &^= 0o070
+	if len(r.below) > 0 {
+		if errno := sys.Access(in, ".", sys.MayWrite|sys.MaySearch); errno != 0 {
+			c.atSource = true
+			return errno // what is in it could not be removed
+		}
 	}
-	errno = sys.Fchmod(out, mode)
-	if errno == 0 && sync {
-		errno = sys.Fsync(out)
-	}
-	return errOf(errno)
+	return errOf(c.finish(srcDir, src, out, &r.Stat))
 }
 
 // unlock makes the directories of an unfinished copy writable for us, as copies of

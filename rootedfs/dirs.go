@@ -81,7 +81,7 @@ func (f *FS) deepest(clean string) (pl place, missing string, err error) {
 		pl, err = f.resolve(request{path: dir, want: object, flags: sys.DirHandle, dir: true})
 		if err == nil {
 			missing = strings.Trim(strings.TrimPrefix(clean, dir), "/")
-			if missing != "" && pl.root.mode == roots.ReadOnly {
+			if missing != "" && pl.root.enforced() == roots.ReadOnly {
 				pl.release()
 				return place{}, "", ErrReadOnly
 			}
@@ -284,7 +284,7 @@ func (f *FS) guard(pl *place, st *sys.Stat) error {
 			}
 		}
 	}
-	if !f.nested || st.Type() != sys.TypeDir {
+	if !f.index.Load().nested || st.Type() != sys.TypeDir {
 		return nil
 	}
 	dir, errno := sys.Path(pl.fd)
@@ -293,7 +293,11 @@ func (f *FS) guard(pl *place, st *sys.Stat) error {
 	}
 	inside := path.Join(dir, pl.base) + "/"
 	for _, r := range f.roots {
-		if strings.HasPrefix(r.anchor.real, inside) {
+		real := r.anchor.real()
+		if real == "" {
+			real = r.Path()
+		}
+		if strings.HasPrefix(real, inside) {
 			return ErrHoldsRoot
 		}
 	}

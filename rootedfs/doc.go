@@ -34,6 +34,14 @@
 // after "rm -rf app && git clone app", unless [Options] say otherwise. So a root
 // that was moved away is not reached by its old name for longer than a second.
 //
+// # A root that does not answer
+//
+// A network file system whose server is gone, or one in user space, may never
+// answer. So the disk is asked for a root in a goroutine of its own, one for a root
+// at a time, and nobody waits for it longer than [Options] say; then its operations
+// answer [ErrUnavailable] at once until it does answer, and the other roots do not
+// notice. An operation that has found its root, and hangs in it, hangs.
+//
 // # Limits
 //
 //   - Hard links cannot be told from other names. A file with a second name outside
@@ -41,6 +49,8 @@
 //   - Mounts inside a root belong to it, and so do bind mounts of outside
 //     directories: who may mount is trusted. A read-only root that is mounted
 //     inside a writable one can be written through the latter.
+//   - Roots are looked for with the rights of the process, whatever rights the
+//     calling thread has given up.
 //   - A directory that is moved out of a root while an operation holds it is
 //     finished by that operation: it reaches what was inside a moment before.
 //   - Opening a FIFO or a device to find out that it is one touches it, without

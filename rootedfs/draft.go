@@ -63,7 +63,7 @@ func (d *draft) inherit(dir int, name string, old *sys.Stat) syscall.Errno {
 	if errno := sys.Fstat(d.fd, &st); errno != 0 {
 		return errno
 	}
-	mode := old.Mode & 0o7777
+	mode := old.Mode & 0o1777 // the power that the set-id bits give was given to other content
 	if st.UID != old.UID || st.GID != old.GID {
 		if sys.Fchown(d.fd, int(old.UID), int(old.GID)) != 0 {
 			// The group alone may be given away by its members.
@@ -71,7 +71,6 @@ func (d *draft) inherit(dir int, name string, old *sys.Stat) syscall.Errno {
 				// What the old group had must not go to ours.
 				mode &^= 0o070
 			}
-			mode &^= syscall.S_ISUID | syscall.S_ISGID
 		}
 	}
 	if sys.CopyXattrs(dir, name, d.fd) != 0 {
@@ -140,6 +139,11 @@ func renameByReserving(oldDir int, oldName string, newDir int, newName string, b
 				return because // no hard links here; rather nothing than a guess
 			}
 			return errno
+		}
+		var made, left sys.Stat
+		if sys.Lstatat(newDir, newName, &made) == 0 && sys.Lstatat(oldDir, oldName, &left) == 0 &&
+			identityOf(&made) != identityOf(&left) {
+			return 0 // something else has come to the old name, as it might a moment later
 		}
 		return sys.Unlinkat(oldDir, oldName)
 	}

@@ -23,3 +23,10 @@ func RenameByReserving(dir, from, to string) syscall.Errno {
 	defer sys.Close(fd)
 	return renameByReserving(fd, from, fd, to, syscall.EINVAL)
 }
+
+// MaxLooks is how many looks may be without an answer.
+const MaxLooks = maxLooks
+
+// Stall makes every look at a root call stall with the declared path, before it
+// asks the disk: a file system that does not answer is one where that call blocks.
+func Stall(o *Options, stall func(path string)) { o.stall = stall }

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rootbound/rootbound/internal/sys"
 	"github.com/rootbound/rootbound/roots"
@@ -23,17 +23,27 @@ type Options struct {
 	// NoRepin keeps a root unavailable when another directory has come into its
 	// place, until [FS.Update] is given a list that names it again.
 	NoRepin bool
+	// LookTimeout is how long an operation waits for the file system of a root to
+	// tell whether the root is there; then the root is unavailable, until it does
+	// tell. [Open], [FS.Update] and [FS.Roots] wait as long for all roots together.
+	// 0 means 2 s.
+	LookTimeout time.Duration
+
+	stall func(path string) // see rules
 }
 
 // An FS performs operations inside one set of roots. See the package comment.
 type FS struct {
-	set     roots.Set
-	roots   []*root // in the order of set
-	index   index   // every spelling of every root, declared and real
-	nested  bool    // some root lies inside another
-	clock   *clock
-	openat2 bool
-	noRepin bool
+	rules
+	set   roots.Set
+	roots []*root // in the order of set
+	index atomic.Pointer[index]
+
+	// unknown is set while the real path of some root is not known, because its file
+	// system has not answered yet. When it does, arrange makes a new index.
+	unknown    atomic.Bool
+	arranging  sync.Mutex
+	unanswered int // how many roots there were of which that is so; guarded by arranging
 }
 
 // A root is a declared root in one FS.
@@ -42,9 +52,16 @@ type root struct {
 	verified atomic.Uint64       // the epoch in which pin was verified
 	hints    atomic.Pointer[[]hint]
 	anchor   *anchor
-	mode     roots.Mode // what is enforced
-	inner    *root      // the read-only root because of which mode is not what was declared
+	inner    atomic.Pointer[root] // the read-only root because of which this one may not be written
 	roots.Root
+}
+
+// enforced is the mode that operations meet.
+func (r *root) enforced() roots.Mode {
+	if r.inner.Load() != nil {
+		return roots.ReadOnly
+	}
+	return r.Mode
 }
 
 // Open opens the roots of a set. A root that is not there, or cannot be opened,
@@ -52,7 +69,9 @@ type root struct {
 // [FS.Roots].
 //
 // The links in a declared path are followed here, once. Later the root is known
-// by its declared path and by its real one.
+// by its declared path and by its real one. If [roots.Root].Real is set, that is
+// the real path: no link is followed, and what is there is opened only if none of
+// its components is one.
 //
 // On Windows the error is an [errors.ErrUnsupported]. There is no other error.
 func Open(set roots.Set, o *Options) (*FS, error) {
@@ -62,18 +81,22 @@ func Open(set roots.Set, o *Options) (*FS, error) {
 	if o == nil {
 		o = new(Options)
 	}
-	f := &FS{set: set, clock: newClock(), noRepin: o.NoRepin}
+	f := &FS{set: set, rules: rules{clock: newClock(), noRepin: o.NoRepin, patience: o.LookTimeout, stall: o.stall}}
 	f.openat2 = !o.NoOpenat2 && sys.HasOpenat2()
+	if f.patience == 0 {
+		f.patience = 2 * time.Second
+	}
 	f.build(nil)
 	return f, nil
 }
 
 // Update returns an FS with the roots of another set and the same options. A root
-// that f has too, by its URI, is carried over: its links are not followed again,
-// and what is at its real path is adopted under the rule that no component may be
-// a link. f stays as it is, for the operations that run on it.
+// that f has too, by its URI and by [roots.Root].Real if that is set, is carried
+// over: its links are not followed again, and what is at its real path is adopted
+// under the rule that no component may be a link. f stays as it is, for the
+// operations that run on it.
 func (f *FS) Update(set roots.Set) (*FS, error) {
-	next := &FS{set: set, clock: f.clock, openat2: f.openat2, noRepin: f.noRepin}
+	next := &FS{set: set, rules: f.rules}
 	next.build(f)
 	return next, nil
 }
@@ -87,37 +110,55 @@ func (f *FS) build(old *FS) {
 		}
 	}
 	for _, declared := range f.set.All() {
-		a := anchors[declared.URI]
-		switch {
-		case a == nil:
-			a = &anchor{real: realPath(declared.Path())}
-		case f.noRepin:
-			// The list is fresh, so the directory may be another one than before.
-			a = &anchor{real: a.real}
+		r := &root{Root: declared, anchor: anchors[declared.URI]}
+		known := ""
+		if r.Real != "" {
+			known = path.Clean("/" + r.Real)
 		}
-		r := &root{Root: declared, mode: declared.Mode, anchor: a}
-		_, _ = f.live(r) // the anchor keeps the reason
+		switch a := r.anchor; {
+		case a == nil || known != "" && known != a.real():
+			r.anchor = &anchor{declared: r.Path()}
+			if known != "" {
+				r.anchor.spot.Store(&spot{real: known})
+			}
+		case f.noRepin && !a.silent():
+			// The list is fresh, so the directory may be another one than before.
+			r.anchor = &anchor{declared: a.declared}
+			r.anchor.spot.Store(a.spot.Load())
+		}
 		f.roots = append(f.roots, r)
 	}
-	bySpelling := f.spell()
-	f.index = newIndex(bySpelling)
-	f.restrict(bySpelling)
+	f.lookAll()
+	f.unanswered = len(f.roots) + 1 // so that something is to be done
+	f.unknown.Store(true)
+	f.arrange()
 }
 
-// realPath returns the path of a root without links. Of a path that does not
-// exist it is the deepest ancestor that does whose links are followed; whatever
-// comes to be below that is not believed to be a link's target.
-func realPath(declared string) string {
-	rest := ""
-	for dir := declared; ; dir = path.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return path.Join(real, rest)
-		} else if dir == "/" || !os.IsNotExist(err) {
-			return declared
+// arrange makes the index, and finds out which roots may not be written, from the
+// real paths that are known by now.
+func (f *FS) arrange() {
+	f.arranging.Lock()
+	defer f.arranging.Unlock()
+	unanswered := 0
+	for _, r := range f.roots {
+		if r.anchor.spot.Load() == nil {
+			unanswered++
 		}
-		rest = path.Join(path.Base(dir), rest)
+	}
+	if unanswered < f.unanswered {
+		f.unanswered = unanswered
+		bySpelling := f.spell()
+		x := newIndex(bySpelling)
+		x.nested = f.restrict(bySpelling)
+		f.index.Store(&x)
+	}
+	if unanswered == 0 {
+		f.unknown.Store(false)
 	}
 }
+
+// find is [index.find] in the index of the moment.
+func (f *FS) find(clean string) (r *root, name string) { return f.index.Load().find(clean) }
 
 // spell returns all spellings of the roots. Where two roots have one spelling in
 // common, it is the one that was declared by it.
@@ -127,8 +168,8 @@ func (f *FS) spell() map[string]*root {
 		bySpelling[r.Path()] = r
 	}
 	for _, r := range f.roots {
-		if bySpelling[r.anchor.real] == nil {
-			bySpelling[r.anchor.real] = r
+		if real := r.anchor.real(); real != "" && bySpelling[real] == nil {
+			bySpelling[real] = r
 		}
 	}
 	return bySpelling
@@ -137,8 +178,8 @@ func (f *FS) spell() map[string]*root {
 // restrict makes a writable root read-only if a read-only one lies inside it, by
 // any spelling, or is the same directory. Who may write in the outer root could
 // rename a parent of the inner one, or go around its name by a link, and reach it
-// through the outer handle.
-func (f *FS) restrict(bySpelling map[string]*root) {
+// through the outer handle. It reports whether any root lies inside another.
+func (f *FS) restrict(bySpelling map[string]*root) (nested bool) {
 	seen := make(map[identity]*root)
 	for _, r := range f.roots {
 		p := r.anchor.pin.Load()
@@ -153,7 +194,7 @@ func (f *FS) restrict(bySpelling map[string]*root) {
 		}
 	}
 	for _, r := range f.roots {
-		if same := bySpelling[r.anchor.real]; same != r {
+		if same := bySpelling[r.anchor.real()]; same != nil && same != r {
 			same.deny(r)
 			r.deny(same)
 		}
@@ -163,22 +204,27 @@ func (f *FS) restrict(bySpelling map[string]*root) {
 			dir = path.Dir(dir)
 			outer := bySpelling[dir]
 			if outer != nil && outer != r {
-				f.nested = true
+				nested = true
 				outer.deny(r)
 			}
 		}
 	}
+	return nested
 }
 
 // deny makes r read-only if inner was declared so.
 func (r *root) deny(inner *root) {
-	if inner.Mode == roots.ReadOnly && r.mode == roots.ReadWrite {
-		r.mode, r.inner = roots.ReadOnly, inner
+	if inner.Mode == roots.ReadOnly && r.Mode == roots.ReadWrite {
+		r.inner.CompareAndSwap(nil, inner)
 	}
 }
 
 // Set returns the set that f was made for.
 func (f *FS) Set() roots.Set { return f.set }
+
+// Enforced returns the mode that operations meet in the i'th root of [FS.Set], as
+// in [RootInfo], without looking at the disk.
+func (f *FS) Enforced(i int) roots.Mode { return f.roots[i].enforced() }
 
 // A State says whether a root can be used.
 type State string
@@ -204,8 +250,13 @@ type RootInfo struct {
 	roots.Root
 	Kind  RootKind
 	State State
-	// Real is the path of the root without links.
+	// Real is the path of the root without links. It is "" as long as nothing is
+	// known of the root, because its file system has never answered.
 	Real string
+	// Links are the real directories that hold the links which were followed from the
+	// declared path to Real. Who may write in one of them decides, by the link there,
+	// what the next root of that path is.
+	Links []string
 	// Enforced is the mode that operations meet. It is stricter than the declared
 	// Mode of a writable root that holds a read-only one.
 	Enforced roots.Mode
@@ -217,13 +268,17 @@ type RootInfo struct {
 // the order of [FS.Set].
 func (f *FS) Roots() []RootInfo {
 	infos := make([]RootInfo, len(f.roots))
+	errs := f.lookAll()
 	for i, r := range f.roots {
-		info := RootInfo{Root: r.Root, Kind: KindUnknown, State: StateOK, Real: r.anchor.real, Enforced: r.mode}
-		if r.inner != nil {
-			info.Reason = fmt.Sprintf("read-only, because the read-only root %q lies inside", r.inner.Path())
+		info := RootInfo{Root: r.Root, Kind: KindUnknown, State: StateOK, Enforced: r.enforced()}
+		if s := r.anchor.spot.Load(); s != nil {
+			info.Real, info.Links = s.real, slices.Clone(s.links)
 		}
-		if _, err := f.live(r); err != nil {
-			info.State, info.Reason = StateUnavailable, r.anchor.why(err)
+		if inner := r.inner.Load(); inner != nil {
+			info.Reason = fmt.Sprintf("read-only, because the read-only root %q lies inside", inner.Path())
+		}
+		if errs[i] != nil {
+			info.State, info.Reason = StateUnavailable, r.anchor.why(errs[i])
 		}
 		if p := r.anchor.pin.Load(); p != nil {
 			info.Kind = KindDirectory
@@ -234,16 +289,6 @@ func (f *FS) Roots() []RootInfo {
 		infos[i] = info
 	}
 	return infos
-}
-
-// why returns the reason for err, which live returned.
-func (a *anchor) why(err error) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err == ErrUnavailable && a.reason != nil {
-		return a.reason.Error()
-	}
-	return err.Error()
 }
 
 // Abs returns the absolute path that a request for path means: path itself if it

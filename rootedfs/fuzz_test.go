@@ -1,6 +1,7 @@
 package rootedfs
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -42,6 +43,14 @@ func FuzzIndex(f *testing.F) {
 	f.Add("/a\n/a/b\n/ab\n/", "/a/b/c")
 	f.Add("/a/b", "/a/bc")
 	f.Add("", "/")
+	f.Add("/projects/one\n/projects/two\n/projects/six\n/projects/two/below/it", "/projects/two/x")
+	f.Add("/projects/one\n/projects/two", "/projects/six")
+	same := ""
+	for i := range 40 { // keys that end alike
+		same += fmt.Sprintf("/%02d/the-same-end\n", i)
+	}
+	f.Add(same, "/17/the-same-end/x")
+	f.Add(same, "/47/the-same-end/x")
 	f.Fuzz(func(t *testing.T, list, request string) {
 		if !strings.HasPrefix(request, "/") {
 			return

@@ -105,7 +105,7 @@ func (l *lookup) readHint(h hint, rest string) bool {
 		case elem != "..":
 			return false
 		case dir == "":
-			return l.reanchor(path.Dir(l.root.anchor.real), more, rest)
+			return l.reanchor(path.Dir(l.root.anchor.real()), more, rest)
 		}
 		dir, _ = splitLast(dir)
 		text = more

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -171,4 +172,24 @@ func newSet(t testing.TB, dirs ...string) roots.Set {
 		rs = append(rs, roots.Root{URI: uri, Mode: mode})
 	}
 	return roots.NewSet(1, rs...)
+}
+
+// secondsEnv, which says how long the attack of package race is, makes the tests
+// that race here as many times as long.
+const secondsEnv = "ROOTBOUND_RACE_SECONDS"
+
+// scaled returns how often to do what is worth n times: more if the environment asks
+// for long tests, less for short ones.
+func scaled(n int) int {
+	if text := os.Getenv(secondsEnv); text != "" {
+		seconds, err := strconv.Atoi(text)
+		if err != nil || seconds < 1 {
+			panic(fmt.Sprintf("%s is %q, not a number of seconds", secondsEnv, text))
+		}
+		return n * max(1, seconds)
+	}
+	if testing.Short() {
+		return max(1, n/5)
+	}
+	return n
 }

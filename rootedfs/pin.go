@@ -3,10 +3,7 @@ package rootedfs
 import (
 	"path"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/rootbound/rootbound/internal/sys"
 )
@@ -35,111 +32,6 @@ func newPin(p pin) *pin {
 func (p *pin) deleted() bool {
 	var st sys.Stat
 	return sys.Fstat(p.fd, &st) != 0 || st.Nlink == 0
-}
-
-// An anchor is the place of a root on disk: its real path, and the pin that was
-// found there. It outlives one FS when the next one declares the same root.
-type anchor struct {
-	pin      atomic.Pointer[pin] // nil before the root was first found
-	verified atomic.Uint64       // the epoch in which pin was last seen at real, or 0
-
-	real string // without links; fixed by the first look at the root
-
-	mu     sync.Mutex
-	reason error // why the root is unavailable, or nil; guarded by mu
-}
-
-// A clock counts epochs, in which a root is verified once. It is stepped by a
-// timer that runs only for a while after a verification, so that an operation
-// pays for two atomic loads and an idle FS for nothing.
-type clock struct {
-	epoch atomic.Uint64
-	armed atomic.Bool
-}
-
-// epochLength is half of the second that a moved root may at most be served for.
-const epochLength = 500 * time.Millisecond
-
-func newClock() *clock {
-	c := new(clock)
-	c.epoch.Store(1) // 0 is for roots that are not verified
-	return c
-}
-
-// wind makes sure that the epoch ends.
-func (c *clock) wind() {
-	if !c.armed.CompareAndSwap(false, true) {
-		return
-	}
-	time.AfterFunc(epochLength, func() {
-		// In this order: whoever finds the clock armed may count on a step to come.
-		c.armed.Store(false)
-		c.epoch.Add(1)
-	})
-}
-
-// live returns the pin of a root, which was at the root's real path in this epoch.
-func (f *FS) live(r *root) (*pin, error) {
-	epoch := f.clock.epoch.Load()
-	if p := r.pin.Load(); p != nil && r.verified.Load() == epoch {
-		return p, nil
-	}
-	p, err := f.verify(r.anchor)
-	if err == nil {
-		r.pin.Store(p)
-		r.verified.Store(epoch)
-	}
-	return p, err
-}
-
-// doubt makes the next operation verify the root.
-func (r *root) doubt() {
-	r.anchor.verified.Store(0)
-	r.verified.Store(0)
-}
-
-// verify looks for the root at its real path and adopts what it finds there, by
-// the rules in the package comment.
-func (f *FS) verify(a *anchor) (*pin, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	epoch := f.clock.epoch.Load()
-	old := a.pin.Load()
-	if old != nil && a.verified.Load() == epoch {
-		return old, nil // for another FS, or another goroutine meanwhile
-	}
-	found, errno := openPin(a.real, f.openat2)
-	switch {
-	case errno != 0:
-		if kindOfErrno(errno) == Busy {
-			return nil, errno // says nothing about the root
-		}
-		return nil, a.lose(errno)
-	case old != nil && found.id == old.id && found.base == old.base:
-		sys.Close(found.fd)
-	case old != nil && (found.base != old.base || f.noRepin):
-		// The old pin stays open: while it is, its inode cannot be given to another
-		// directory that would then pass for the old one.
-		sys.Close(found.fd)
-		return nil, a.lose(errReplaced)
-	default:
-		old = newPin(found)
-		a.pin.Store(old)
-	}
-	a.reason = nil
-	a.verified.Store(epoch)
-	f.clock.wind()
-	return old, nil
-}
-
-const errReplaced = refusal("something else is in its place")
-
-// lose notes why the root is unavailable. It is looked for again by the next
-// operation that wants it.
-func (a *anchor) lose(reason error) error {
-	a.reason = reason
-	a.verified.Store(0)
-	return ErrUnavailable
 }
 
 // openPin opens what is at an absolute path, no component of which may be a link.

@@ -136,10 +136,7 @@ func TestRace(t *testing.T) {
 				for _, op := range onslaughts {
 					counts := make(map[rootedfs.Kind]int)
 					began := time.Now()
-					enough := 250 * time.Millisecond
-					if testing.Short() {
-						enough = 50 * time.Millisecond
-					}
+					enough := time.Duration(scaled(70)) * time.Millisecond
 					for i := 0; time.Since(began) < enough; i++ {
 						got, err := op.do(t.Context(), f, dir+"/root/"+a.path, i)
 						kind := rootedfs.KindOf(err)
@@ -194,7 +191,7 @@ func TestRaceFile(t *testing.T) {
 		} {
 			counts := make(map[rootedfs.Kind]int)
 			began := time.Now()
-			for i := 0; time.Since(began) < time.Second/2; i++ {
+			for i := 0; time.Since(began) < time.Duration(scaled(150))*time.Millisecond; i++ {
 				got, err := op.do(t.Context(), f, path, i)
 				kind := rootedfs.KindOf(err)
 				counts[kind]++
@@ -225,7 +222,7 @@ func TestRaceRoot(t *testing.T) {
 		defer stop()
 		f := newFS(t, o, dir+"/root")
 		real := f.Roots()[0].Real // the link may have been there when the root was opened
-		for began := time.Now(); time.Since(began) < 1500*time.Millisecond; {
+		for began := time.Now(); time.Since(began) < 800*time.Millisecond; {
 			got, err := read(f, dir+"/root/f")
 			if err == nil && got != "root/f" && real == dir+"/root" {
 				t.Fatalf("escaped: %q", got)

@@ -45,18 +45,16 @@ func (f *FS) OpenDir(path string) (File, error) {
 	return newFile(fd), nil
 }
 
-// open returns the descriptor of what path leads to.
-func (f *FS) open(path string, flags int, mode uint32, write bool) (int, error) {
+// open returns the descriptor of what path leads to, and the root and pin that it is in.
+func (f *FS) open(path string, flags int, mode uint32, write bool) (place, error) {
 	l := lookup{f: f, request: request{path: path, want: object, flags: flags, mode: mode, write: write}}
 	ok := false
 	l.path, l.dir, ok = cleanPath(path)
 	if !ok {
-		return -1, ErrInvalid
+		return place{}, ErrInvalid
 	}
-	if err := l.run(); err != nil {
-		return -1, err
-	}
-	return l.fd, nil
+	err := l.run()
+	return l.place, err
 }
 
 // openRead is open for reading.
@@ -66,7 +64,8 @@ func (f *FS) openRead(path string, flags int) (int, error) {
 	case fd >= 0:
 		return fd, nil
 	case r == nil || strings.IndexByte(name, 0) >= 0:
-		return f.open(path, flags, 0, false)
+		pl, err := f.open(path, flags, 0, false)
+		return pl.fd, err
 	}
 	l := lookup{f: f, request: request{path: path, want: object, flags: flags}, name: name}
 	l.root = r
@@ -77,10 +76,14 @@ func (f *FS) openRead(path string, flags int) (int, error) {
 }
 
 // openRegular opens a regular file for writing with the given flags, which hold
-// O_NONBLOCK.
-func (f *FS) openRegular(path string, flags int, mode uint32) (File, error) {
-	fd, err := f.open(path, flags, mode, true)
-	return checkRegular(fd, err)
+// O_NONBLOCK. release closes it.
+func (f *FS) openRegular(path string, flags int, mode uint32) (file File, release func(), err error) {
+	pl, err := f.open(path, flags, mode, true)
+	if file, err = checkRegular(pl.fd, err); err != nil {
+		return File{}, nil, err
+	}
+	unlock := pl.root.exclusive(pl.pin)
+	return file, func() { file.Close(); unlock() }, nil
 }
 
 // checkRegular makes a File of fd, which it closes if that is no regular file. err

@@ -14,10 +14,18 @@ import (
 // the zero RenameOptions: nothing is overwritten.
 type RenameOptions struct {
 	// Overwrite replaces a file at the destination, atomically. A directory is
-	// replaced by a directory if it is empty.
+	// replaced by a directory if it is empty. A copy replaces only a file that may be
+	// written; to move something over it is, as in rename(2), a matter of the
+	// directory that it is in.
 	Overwrite bool
 	// Copy lets [FS.Rename] copy and then remove what cannot be renamed because the
 	// destination is on another file system. Otherwise that is EXDEV.
+	//
+	// Exactly what was copied is removed. If something comes, goes or changes in the
+	// original while it is copied, that is EBUSY and nothing has changed. What comes
+	// after that, by the hand of somebody who holds a directory of it open, stays
+	// under the original's name, and EBUSY says so. Content that is written to a file
+	// which is held open is lost with the file if it comes after the copy.
 	Copy bool
 	// Limit is how many files, links and directories are copied at most; more is
 	// [ErrLimit], and nothing has changed. 0 means 100,000.
@@ -115,34 +123,6 @@ func crossesMount(from, to int) bool {
 	return sys.Rename(from, name, to, name) == syscall.EXDEV
 }
 
-// moveByCopy copies, then removes what was copied.
-func (f *FS) moveByCopy(ctx context.Context, from, to string, src, dst *place, o *RenameOptions) error {
-	var before, after sys.Stat
-	if errno := sys.Lstatat(src.fd, src.base, &before); errno != 0 {
-		return pathError("rename", from, errno)
-	}
-	if err := f.copyEntry(ctx, src, dst, o); err != nil {
-		return pathError("rename", to, err)
-	}
-	if before.Type() != sys.TypeDir {
-		// A change that came while the file was copied must not be lost.
-		errno := sys.Lstatat(src.fd, src.base, &after)
-		if errno == 0 && (identityOf(&before) != identityOf(&after) || before.Mtime != after.Mtime || before.Size != after.Size) {
-			errno = syscall.EBUSY
-		}
-		if errno != 0 {
-			return pathError("rename", from, errno)
-		}
-	}
-	if err := removeTree(ctx, src.fd, src.base, maxDepth); err != nil {
-		return pathError("rename", from, err)
-	}
-	if o.Sync {
-		return pathError("rename", from, errOf(syncDir(src.fd)))
-	}
-	return nil
-}
-
 // Copy copies a file, or a directory with everything below it, also from one root
 // to another. A last link in from is followed, links below are copied as links. The
 // copy appears under its name whole or not at all, with the permissions, extended
@@ -222,7 +202,7 @@ func (f *FS) staysInside(dir, text string) bool {
 	case dir == "":
 		return fs.ValidPath(path.Clean(text))
 	}
-	r, _ := f.index.find(path.Join(dir, text))
+	r, _ := f.find(path.Join(dir, text))
 	return r != nil
 }
 

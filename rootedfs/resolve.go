@@ -91,7 +91,7 @@ func (f *FS) quick(path string, flags int) (fd int, r *root, name string) {
 	if path == "" || hasDots(path[1:]) {
 		return -1, nil, ""
 	}
-	r, name = f.index.find(path) // an absolute path, since it begins with that of a root
+	r, name = f.find(path) // an absolute path, since it begins with that of a root
 	if r == nil || name == "" || !f.openat2 || r.hints.Load() != nil {
 		return -1, r, name
 	}
@@ -108,8 +108,11 @@ func (f *FS) quick(path string, flags int) (fd int, r *root, name string) {
 }
 
 func (l *lookup) run() error {
+	if l.f.unknown.Load() {
+		l.f.arrange()
+	}
 	if l.root == nil {
-		l.root, l.name = l.f.index.find(l.path)
+		l.root, l.name = l.f.find(l.path)
 	}
 	if l.root == nil {
 		return ErrOutside
@@ -145,7 +148,7 @@ func (l *lookup) run() error {
 // step resolves the name beneath the root. It is not done if it has met a link
 // that leads to another root: then root and name are where that leads.
 func (l *lookup) step() (done bool, err error) {
-	if l.write && l.root.mode == roots.ReadOnly {
+	if l.write && l.root.enforced() == roots.ReadOnly {
 		return l.probe()
 	}
 	if l.pin.base != "" {
@@ -203,7 +206,7 @@ func (l *lookup) file() (done bool, err error) {
 	if l.want != entry {
 		text, errno := sys.Readlinkat(p.fd, p.base)
 		if errno == 0 {
-			if !l.reanchor(path.Dir(l.root.anchor.real), text, "") {
+			if !l.reanchor(path.Dir(l.root.anchor.real()), text, "") {
 				return true, ErrOutside
 			}
 			return l.follow()
@@ -308,7 +311,7 @@ func (l *lookup) reanchor(dir, text, rest string) bool {
 	var r *root
 	var name, more string
 	if !hasDots(strings.TrimPrefix(text, "/")) && !hasDots(strings.TrimPrefix(rest, "/")) {
-		r, name = l.f.index.find(dir + sep + text + rest)
+		r, name = l.f.find(dir + sep + text + rest)
 	} else {
 		r, name, more = l.f.reanchorDots(dir, text+rest)
 	}
@@ -328,7 +331,7 @@ func (f *FS) reanchorDots(dir, text string) (r *root, name, more string) {
 	if dir == "" {
 		dir = "/"
 	}
-	for r, _ = f.index.find(dir); r == nil; r, _ = f.index.find(dir) {
+	for r, _ = f.find(dir); r == nil; r, _ = f.find(dir) {
 		elem, rest, _ := nextElem(text)
 		if elem == "" {
 			return nil, "", ""
@@ -339,6 +342,6 @@ func (f *FS) reanchorDots(dir, text string) (r *root, name, more string) {
 	for elem, rest, _ := nextElem(text); elem != "" && elem != ".."; elem, rest, _ = nextElem(text) {
 		dir, text = path.Join(dir, elem), rest
 	}
-	r, name = f.index.find(dir)
+	r, name = f.find(dir)
 	return r, name, text
 }

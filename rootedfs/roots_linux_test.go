@@ -345,6 +345,7 @@ func within(t *testing.T, d time.Duration, what string, ok func() bool) {
 }
 
 func TestFreshnessMovedAway(t *testing.T) {
+	t.Parallel()
 	eachResolver(t, func(t *testing.T, o *rootedfs.Options) {
 		dir := newTree(t, "root/f")
 		f := newFS(t, o, dir+"/root")
@@ -377,6 +378,7 @@ func TestFreshnessMovedAway(t *testing.T) {
 }
 
 func TestFreshnessReplaced(t *testing.T) {
+	t.Parallel()
 	for _, noRepin := range []bool{false, true} {
 		t.Run(fmt.Sprintf("NoRepin=%v", noRepin), func(t *testing.T) {
 			eachResolver(t, func(t *testing.T, o *rootedfs.Options) {
@@ -522,11 +524,7 @@ func TestReplacedSets(t *testing.T) {
 				}
 			})
 		}
-		rounds := 300
-		if testing.Short() {
-			rounds = 100
-		}
-		for i := range rounds {
+		for i := range scaled(40) {
 			f, err := current.Load().Update(sets[i%len(sets)])
 			must(t, err)
 			current.Store(f)

@@ -83,9 +83,9 @@ func (l *lookup) walk() (done bool, err error) {
 			switch {
 			case t.n > 0:
 				sys.Close(t.pop())
-			case l.root.anchor.real != "/":
+			case l.root.anchor.real() != "/":
 				// Above the root only text counts, starting from its real name.
-				return l.leave(path.Dir(l.root.anchor.real), rest, link, count)
+				return l.leave(path.Dir(l.root.anchor.real()), rest, link, count)
 			}
 			rem = rest
 			continue

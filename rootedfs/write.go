@@ -43,7 +43,9 @@ func (o *WriteOptions) mode(byDefault uint32) uint32 {
 // TempPrefix begins the name of every temporary file and directory that this
 // package makes. They are removed when an operation ends, also when it fails, but
 // not when the process is killed; a name with this prefix that is hours old is
-// litter.
+// litter. If the process is killed in the last moments of a [FS.Rename] that copies,
+// what was renamed may have such names at both places, but no other: so whoever
+// removes litter looks first whether the one without the prefix is there.
 const TempPrefix = ".rootbound-"
 
 // tempName is far shorter than the longest name a file system takes, so that a
@@ -89,13 +91,17 @@ func (f *FS) create(path string, content io.Reader, o *WriteOptions) error {
 // link, the file that the link leads to is replaced and the link stays.
 //
 // The new file has the permissions and extended attributes of the old one, and
-// its owner if that is permitted; if it is not, it loses the set-id bits. It is a
-// new file all the same: other hard links to the old one keep the old content.
+// its owner if that is permitted; it has no set-id bits. It is a new file all the
+// same: other hard links to the old one keep the old content. A file that may not
+// be written is not replaced, though the directory would allow it.
 //
 // If anything fails, a full disk for instance, the old file is as it was. The one
-// exception is a root that is a single file. The directory around it is not
-// ours, so there is no place for a temporary file: it is written in place, and a
-// full disk leaves it cut.
+// exception is a root that is a single file. The directory around it is not ours,
+// so there is no place for a temporary file: it is written in place, one change at a
+// time. A full disk is met before a byte is changed, unless the file system writes
+// elsewhere what is overwritten, as btrfs does. But who reads meanwhile may find new
+// content followed by old, and so may everybody if the process is killed in the
+// middle, or the disk fails.
 func (f *FS) Replace(path string, content io.Reader, o *WriteOptions) error {
 	return pathError("replace", path, f.replace(path, content, o))
 }
@@ -111,6 +117,9 @@ func (f *FS) replace(path string, content io.Reader, o *WriteOptions) error {
 	}
 	mode := o.mode(0o666)
 	if old != nil {
+		if errno := mayWrite(pl.fd, pl.base); errno != 0 {
+			return errno
+		}
 		mode = 0o600 // until it has the owner and the attributes of the old file
 	}
 	d, err := newDraft(pl.fd, mode)
@@ -160,6 +169,20 @@ func (f *FS) fileEntry(path string) (pl place, old *sys.Stat, err error) {
 	return place{}, nil, syscall.EBUSY
 }
 
+// mayWrite returns 0 if the file of a name could be opened for writing.
+func mayWrite(dir int, name string) syscall.Errno { return sys.Access(dir, name, sys.MayWrite) }
+
+// dropSetID takes from an open file the power that its set-id bits give to its
+// content, which is about to change. The system does so if a user without privileges
+// writes; and only the owner could, so that a failure is no reason not to go on.
+func dropSetID(fd int) {
+	const bits = syscall.S_ISUID | syscall.S_ISGID
+	var st sys.Stat
+	if sys.Fstat(fd, &st) == 0 && st.Mode&bits != 0 {
+		sys.Fchmod(fd, st.Mode&0o7777&^bits)
+	}
+}
+
 // writeInPlace writes a root that is a file. All content is read first, so that a
 // reader that fails does no harm.
 func (f *FS) writeInPlace(pl *place, content io.Reader, o *WriteOptions) error {
@@ -167,6 +190,7 @@ func (f *FS) writeInPlace(pl *place, content io.Reader, o *WriteOptions) error {
 	if err != nil {
 		return err
 	}
+	defer pl.root.exclusive(pl.pin)()
 	const flags = syscall.O_WRONLY | syscall.O_NONBLOCK | sys.NoCTTY | sys.NoFollow
 	fd, errno := sys.Openat(pl.fd, pl.base, flags, 0)
 	if errno != 0 && errno != syscall.ENOENT {
@@ -189,16 +213,63 @@ func (f *FS) writeInPlace(pl *place, content io.Reader, o *WriteOptions) error {
 			return errno
 		}
 		defer sys.Close(fd)
-	} else if errno := sys.Ftruncate(fd, 0); errno != 0 {
-		return errno
 	}
-	if errno := writeAll(fd, data); errno != 0 {
+	if errno := overwrite(fd, file.size, data); errno != 0 {
+		if isNew {
+			sys.Unlinkat(pl.fd, pl.base)
+		}
 		return errno
 	}
 	if o.sync() {
 		return errOf(sys.Fsync(fd))
 	}
 	return nil
+}
+
+// exclusive keeps other changes away from a root that is a file, by whatever FS that
+// has it of the same one, until the function that it returns is called.
+func (r *root) exclusive(p *pin) (release func()) {
+	if p.base == "" {
+		return func() {}
+	}
+	r.anchor.writing.Lock()
+	return r.anchor.writing.Unlock
+}
+
+// overwrite gives an open file of some size new content. What takes room on the disk
+// comes first, so that nothing has changed if there is none.
+func overwrite(fd int, size int64, data []byte) syscall.Errno {
+	length := int64(len(data))
+	if length > 0 {
+		switch errno := sys.Reserve(fd, length); errno {
+		case 0:
+		case syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EINVAL:
+			// The next best: what goes beyond the end.
+			if errno := writeAt(fd, data[min(size, length):], size); errno != 0 {
+				sys.Ftruncate(fd, size)
+				return errno
+			}
+		default:
+			return errno
+		}
+	}
+	dropSetID(fd)
+	if errno := writeAt(fd, data, 0); errno != 0 {
+		return errno
+	}
+	return sys.Ftruncate(fd, length)
+}
+
+// writeAt writes all of p from an offset on.
+func writeAt(fd int, p []byte, offset int64) syscall.Errno {
+	for len(p) > 0 {
+		n, errno := sys.Pwrite(fd, p, offset)
+		if errno != 0 {
+			return errno
+		}
+		p, offset = p[n:], offset+int64(n)
+	}
+	return 0
 }
 
 // Append adds content to the end of a regular file, which is created if it does
@@ -215,24 +286,25 @@ func (f *FS) append(path string, content io.Reader, o *WriteOptions) error {
 		return err
 	}
 	const flags = syscall.O_WRONLY | syscall.O_APPEND | syscall.O_NONBLOCK | sys.NoCTTY
-	file, err := f.openRegular(path, flags, 0)
+	file, release, err := f.openRegular(path, flags, 0)
 	isNew := err == syscall.ENOENT
 	if err != nil && !isNew {
 		return err
 	}
 	if !isNew {
-		defer file.Close()
+		defer release()
 	}
 	if err := o.commit(); err != nil {
 		return err
 	}
 	if isNew {
-		file, err = f.openRegular(path, flags|syscall.O_CREAT, o.mode(0o666))
+		file, release, err = f.openRegular(path, flags|syscall.O_CREAT, o.mode(0o666))
 		if err != nil {
 			return err
 		}
-		defer file.Close()
+		defer release()
 	}
+	dropSetID(file.fd())
 	if errno := writeAll(file.fd(), data); errno != 0 {
 		return errno
 	}
@@ -249,14 +321,18 @@ func (f *FS) Truncate(path string, size int64, o *WriteOptions) error {
 
 func (f *FS) truncate(path string, size int64, o *WriteOptions) error {
 	// Not O_TRUNC, which would act before anyone has looked at what was opened.
-	file, err := f.openRegular(path, syscall.O_WRONLY|syscall.O_NONBLOCK|sys.NoCTTY, 0)
+	file, release, err := f.openRegular(path, syscall.O_WRONLY|syscall.O_NONBLOCK|sys.NoCTTY, 0)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer release()
+	if size < 0 {
+		return ErrInvalid
+	}
 	if err := o.commit(); err != nil {
 		return err
 	}
+	dropSetID(file.fd())
 	if errno := sys.Ftruncate(file.fd(), size); errno != 0 {
 		return errno
 	}

@@ -60,32 +60,105 @@ func TestReplaceKeepsWhatItCan(t *testing.T) {
 	})
 }
 
-// TestReplaceSetID: a file that runs as somebody else keeps that only if it stays
-// that somebody's.
-func TestReplaceSetID(t *testing.T) {
+// TestSetIDBits: who changes the content of a program takes its power from it.
+func TestSetIDBits(t *testing.T) {
 	testenv.Require(t, "root", os.Geteuid() == 0, "needs root")
-	dir := caseDir(t)
-	for _, user := range []int{0, 65534} {
-		path := filepath.Join(dir, fmt.Sprint(user), "f")
-		must(t, os.Mkdir(filepath.Dir(path), 0o777))
-		must(t, os.Chmod(filepath.Dir(path), 0o777))
-		must(t, os.WriteFile(path, []byte("old"), 0o666))
-		must(t, os.Chown(path, 1234, 1234))
-		must(t, os.Chmod(path, 0o775|fs.ModeSetuid|fs.ModeSetgid))
-		var err error
-		asUser(user, func() {
-			err = newFS(t, nil, filepath.Dir(path)).Replace(path, strings.NewReader("new"), nil)
+	const owner = 1234
+	content := func() io.Reader { return strings.NewReader("new") }
+	for _, op := range []struct {
+		name string
+		do   func(f *rootedfs.FS, path string) error
+		root bool // the file is itself the root
+	}{
+		{"replace", func(f *rootedfs.FS, path string) error { return f.Replace(path, content(), nil) }, false},
+		{"append", func(f *rootedfs.FS, path string) error { return f.Append(path, content(), nil) }, false},
+		{"truncate", func(f *rootedfs.FS, path string) error { return f.Truncate(path, 1, nil) }, false},
+		{"in place", func(f *rootedfs.FS, path string) error { return f.Replace(path, content(), nil) }, true},
+		{"copy over", func(f *rootedfs.FS, path string) error {
+			return f.Copy(t.Context(), filepath.Dir(path)+"/other", path, &rootedfs.RenameOptions{Overwrite: true})
+		}, false},
+	} {
+		for _, user := range []int{0, owner, 65534} {
+			dir := caseDir(t)
+			path := dir + "/f"
+			must(t, os.Chmod(dir, 0o777))
+			must(t, os.WriteFile(dir+"/other", []byte("other"), 0o644))
+			must(t, os.WriteFile(path, []byte("old"), 0o666))
+			must(t, os.Chown(path, owner, owner))
+			must(t, os.Chmod(path, 0o777|fs.ModeSetuid|fs.ModeSetgid))
+			asUser(user, func() {
+				root := dir
+				if op.root {
+					root = path
+				}
+				if err := op.do(newFS(t, nil, root), path); err != nil {
+					t.Errorf("%s as %d: %v", op.name, user, err)
+				}
+			})
+			st, err := os.Stat(path)
+			must(t, err)
+			if st.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+				t.Errorf("%s as %d: mode %v", op.name, user, st.Mode())
+			}
+			// Nor does the wrong group get what the right one had.
+			if want := fs.FileMode(0o707); op.name == "replace" && user == 65534 && st.Mode() != want {
+				t.Errorf("%s as %d: mode %v, want %v", op.name, user, st.Mode(), want)
+			}
+		}
+	}
+}
+
+// TestReplaceUnwritable: that the directory may be written does not mean that each
+// file in it may.
+func TestReplaceUnwritable(t *testing.T) {
+	testenv.Require(t, "root", os.Geteuid() == 0, "needs root")
+	const user = 65534
+	for _, tt := range []struct {
+		name  string
+		owner int
+		mode  fs.FileMode
+		as    int
+		want  rootedfs.Kind
+	}{
+		{"own, read-only", user, 0o444, user, rootedfs.Denied},
+		{"another's", 0, 0o644, user, rootedfs.Denied},
+		{"another's, for all to write", 0, 0o666, user, rootedfs.OK},
+		{"own", user, 0o600, user, rootedfs.OK},
+		{"as root", user, 0o444, 0, rootedfs.OK},
+	} {
+		eachResolver(t, func(t *testing.T, o *rootedfs.Options) {
+			dir := caseDir(t)
+			must(t, os.Chmod(dir, 0o777))
+			must(t, os.WriteFile(dir+"/other", []byte("other"), 0o644))
+			path := dir + "/f"
+			must(t, os.WriteFile(path, []byte("old"), 0o644))
+			must(t, os.Chown(path, tt.owner, tt.owner))
+			must(t, os.Chmod(path, tt.mode))
+			must(t, os.Symlink("f", dir+"/l"))
+			asUser(tt.as, func() {
+				f := newFS(t, o, dir)
+				if err := f.Replace(path, strings.NewReader("new"), nil); rootedfs.KindOf(err) != tt.want {
+					t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+				}
+				if tt.want == rootedfs.OK {
+					return
+				}
+				for name, err := range map[string]error{
+					"through a link": f.Replace(dir+"/l", strings.NewReader("new"), nil),
+					"copy":           f.Copy(t.Context(), dir+"/other", path, &rootedfs.RenameOptions{Overwrite: true}),
+				} {
+					if rootedfs.KindOf(err) != tt.want {
+						t.Errorf("%s, %s: %v, want %v", tt.name, name, err, tt.want)
+					}
+				}
+			})
+			b, err := os.ReadFile(path)
+			must(t, err)
+			if denied := tt.want == rootedfs.Denied; denied != (string(b) == "old") {
+				t.Errorf("%s: the file holds %q", tt.name, b)
+			}
+			noLitter(t, dir)
 		})
-		must(t, err)
-		st, err := os.Stat(path)
-		must(t, err)
-		want := 0o775 | fs.ModeSetuid | fs.ModeSetgid
-		if user != 0 {
-			want = 0o705 // nor does the wrong group get what the right one had
-		}
-		if st.Mode() != want {
-			t.Errorf("as %d: mode %v, want %v", user, st.Mode(), want)
-		}
 	}
 }
 
@@ -204,6 +277,82 @@ func TestReplaceFullDisk(t *testing.T) {
 	if es, _ := os.ReadDir(dir + "/m"); len(es) != 1 {
 		t.Errorf("%v is left", es)
 	}
+}
+
+// TestInPlaceFullDisk: a root that is a file is as it was if there is no room for
+// what it shall become.
+func TestInPlaceFullDisk(t *testing.T) {
+	eachResolver(t, func(t *testing.T, o *rootedfs.Options) {
+		dir := newTree(t, "m/")
+		err := syscall.Mount("tmpfs", dir+"/m", "tmpfs", 0, "size=256k")
+		testenv.Require(t, "mount", !errors.Is(err, syscall.EPERM), "needs the right to mount")
+		must(t, err)
+		defer func() { must(t, syscall.Unmount(dir+"/m", detach)) }()
+		old := strings.Repeat("old content ", 1000)
+		must(t, os.WriteFile(dir+"/m/f", []byte(old), 0o644))
+		f := newFS(t, o, dir+"/m/f", dir+"/m/new")
+		big := strings.Repeat("x", 1<<20)
+		if err := f.Replace(dir+"/m/f", strings.NewReader(big), nil); rootedfs.KindOf(err) != rootedfs.NoSpace {
+			t.Errorf("%v, want nospace", err)
+		}
+		if b, _ := os.ReadFile(dir + "/m/f"); string(b) != old {
+			t.Errorf("%d bytes, %.20q, want the old content", len(b), b)
+		}
+		for _, content := range []string{"short", strings.Repeat("long", 40_000), ""} {
+			must(t, f.Replace(dir+"/m/f", strings.NewReader(content), nil))
+			if b, _ := os.ReadFile(dir + "/m/f"); string(b) != content {
+				t.Errorf("%d bytes, want %d", len(b), len(content))
+			}
+		}
+	})
+}
+
+// TestInPlaceWithoutReserve does it where the file system reserves no room, as
+// ramfs, which has no limit, but the process has one.
+func TestInPlaceWithoutReserve(t *testing.T) {
+	dir := newTree(t, "m/")
+	err := syscall.Mount("ramfs", dir+"/m", "ramfs", 0, "")
+	testenv.Require(t, "mount", !errors.Is(err, syscall.EPERM), "needs the right to mount")
+	must(t, err)
+	defer func() { must(t, syscall.Unmount(dir+"/m", detach)) }()
+	must(t, os.WriteFile(dir+"/m/f", []byte("old content"), 0o644))
+	f := newFS(t, nil, dir+"/m/f")
+	for _, content := range []string{"short", "longer than the old content", "", "new"} {
+		must(t, f.Replace(dir+"/m/f", strings.NewReader(content), nil))
+		if b, _ := os.ReadFile(dir + "/m/f"); string(b) != content {
+			t.Errorf("%q, want %q", b, content)
+		}
+	}
+}
+
+// TestInPlaceWhole has many change one root that is a file, also through an FS that
+// [rootedfs.FS.Update] made: in the end it holds what one of them wrote.
+func TestInPlaceWhole(t *testing.T) {
+	eachResolver(t, func(t *testing.T, o *rootedfs.Options) {
+		dir := newTree(t, "f")
+		f := newFS(t, o, dir+"/f")
+		next, err := f.Update(f.Set())
+		must(t, err)
+		for range scaled(10) {
+			var wg sync.WaitGroup
+			for i, c := range []string{"A", "B", "C", "D"} {
+				fsys := f
+				if i%2 == 0 {
+					fsys = next
+				}
+				wg.Go(func() {
+					if err := fsys.Replace(dir+"/f", strings.NewReader(strings.Repeat(c, (i+1)*200_000)), nil); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			b, _ := os.ReadFile(dir + "/f")
+			if len(b) == 0 || strings.Trim(string(b), string(b[:1])) != "" || len(b) != (int(b[0]-'A')+1)*200_000 {
+				t.Fatalf("%d bytes, from %.1q to %q", len(b), b, b[max(0, len(b)-1):])
+			}
+		}
+	})
 }
 
 func TestReplaceLongName(t *testing.T) {

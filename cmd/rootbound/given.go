@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -41,9 +42,9 @@ func givenRoot(arg string, mode roots.Mode) (roots.Root, error) {
 	}
 	path := arg
 	if rest, ok := strings.CutPrefix(arg, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return roots.Root{}, fmt.Errorf("root %q: %w", arg, err)
+		home := homeDir()
+		if home == "" {
+			return roots.Root{}, fmt.Errorf("root %q: the home directory is not known", arg)
 		}
 		path = home + rest
 	}
@@ -76,11 +77,7 @@ func ownState() []string {
 	} {
 		base := os.Getenv(d.env)
 		if base == "" {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				continue
-			}
-			base = filepath.Join(home, filepath.FromSlash(d.home))
+			base = filepath.Join(homeDir(), filepath.FromSlash(d.home))
 		}
 		dirs = append(dirs, filepath.Join(base, "rootbound"))
 	}
@@ -89,9 +86,17 @@ func ownState() []string {
 
 // sensitive says why a root should be typed by the operator, or "".
 func sensitive(r roots.Root) string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = ""
+	return roots.Sensitive(r.Path(), homeDir(), ownState()...)
+}
+
+// homeDir returns the user's home directory, also where $HOME is not set, as in
+// some programs that start servers. It is "" if it cannot be told.
+func homeDir() string {
+	if home, err := os.UserHomeDir(); err == nil {
+		return home
 	}
-	return roots.Sensitive(r.Path(), home, ownState()...)
+	if u, err := user.Current(); err == nil {
+		return u.HomeDir
+	}
+	return ""
 }

@@ -52,6 +52,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	// A client that is gone is seen where its answer is written, not by a signal
 	// that would end the process in the middle of another call.
 	signal.Ignore(syscall.SIGPIPE)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"runtime/debug"
 	"time"
@@ -73,7 +74,9 @@ home directory or everything.`,
 }
 
 func serve(ctx context.Context, f serveFlags, dirs []string, stdin io.ReadCloser, stdout, stderr io.Writer) error {
-	log, err := logger(f, stderr)
+	lines := newLogPipe(stderr)
+	defer lines.Close()
+	log, err := logger(f, lines)
 	if err != nil {
 		return err
 	}
@@ -134,24 +137,24 @@ func spareCollections() {
 // check refuses numbers that make no sense.
 func (f *serveFlags) check() error {
 	for _, n := range []struct {
-		flag       string
-		value, min int64
+		flag            string
+		value, min, max int64
 	}{
-		{"roots-timeout", int64(f.timeout), 1},
-		{"roots-reask", int64(f.reask), 1},
-		{"roots-ttl", int64(f.ttl), 0},
-		{"max-read", f.maxRead, 1},
-		{"max-entries", int64(f.maxEntries), 1},
-		{"max-frame", int64(f.maxFrame), 1024},
-		{"max-depth", int64(f.maxDepth), 16},
-		{"max-calls", int64(f.maxCalls), 1},
+		{"roots-timeout", int64(f.timeout), 1, int64(time.Hour)},
+		{"roots-reask", int64(f.reask), 1, math.MaxInt64},
+		{"roots-ttl", int64(f.ttl), 0, math.MaxInt64},
+		{"max-read", f.maxRead, 1, 1 << 30},
+		{"max-entries", int64(f.maxEntries), 1, 1 << 20},
+		{"max-frame", int64(f.maxFrame), 1 << 10, 1 << 30},
+		{"max-depth", int64(f.maxDepth), 16, 10_000},
+		{"max-calls", int64(f.maxCalls), 1, 1 << 16},
 	} {
-		if n.value < n.min {
+		switch {
+		case n.value < n.min:
 			return usageError(fmt.Sprintf("--%s is too small: at least %d", n.flag, n.min))
+		case n.value > n.max:
+			return usageError(fmt.Sprintf("--%s is too large: at most %d", n.flag, n.max))
 		}
-	}
-	if f.maxDepth > 10_000 {
-		return usageError("--max-depth is too large: at most 10000")
 	}
 	return nil
 }

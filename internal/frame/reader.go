@@ -33,11 +33,17 @@ type Reader struct {
 	quiet      int // short lines since the last long one
 }
 
-// NewReader returns a Reader of lines of at most max bytes; 0 means
+// mostMax is the largest bound of a Reader, in bytes.
+const mostMax = 1 << 30
+
+// NewReader returns a Reader of lines of at most max bytes, 1 GiB at most; 0 means
 // [DefaultMax].
 func NewReader(r io.Reader, max int) *Reader {
-	if max <= 0 {
+	switch {
+	case max <= 0:
 		max = DefaultMax
+	case max > mostMax:
+		max = mostMax
 	}
 	return &Reader{r: r, max: max}
 }

@@ -106,6 +106,9 @@ func (c *conn) answer(r *jsonrpc.Response) error {
 	if cancelled {
 		return nil
 	}
+	if call.large != nil {
+		return l.writeLarge(call)
+	}
 	result := []byte(r.Result)
 	if call.result != nil {
 		result = call.result
@@ -215,19 +218,44 @@ var errOutput = fmt.Errorf("the client has gone: %w", io.EOF)
 // part of it on the pipe, nothing more is written.
 func (l *link) write(line []byte) error {
 	l.writing.Lock()
+	err := l.writeLocked(line)
+	l.writing.Unlock()
+	return l.written(err)
+}
+
+// writeLarge encodes a large result, and writes it, when its turn has come.
+func (l *link) writeLarge(c *call) error {
+	l.writing.Lock()
+	line := append(make([]byte, 0, size(c.large)+64), `{"jsonrpc":"2.0","id":`...)
+	line = append(append(line, c.id...), `,"result":`...)
+	line, err := appendResult(line, c.large, c.modern)
+	if err != nil {
+		l.log.Error("a result cannot be encoded", "err", err)
+		line = appendAnswer(nil, c.id, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the result cannot be encoded"})
+		line = line[:len(line)-1]
+	}
+	err = l.writeLocked(append(line, "}\n"...))
+	l.writing.Unlock()
+	return l.written(err)
+}
+
+func (l *link) writeLocked(line []byte) error {
 	select {
 	case <-l.stopped:
-		l.writing.Unlock()
 		return errOutput
 	default:
 	}
 	n, err := l.out.Write(line)
-	l.writing.Unlock()
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite
 	}
-	if err == nil {
-		return nil
+	return err
+}
+
+// written ends the session if a write has failed.
+func (l *link) written(err error) error {
+	if err == nil || err == errOutput {
+		return err
 	}
 	l.log.Info("writing to the client failed", "err", err)
 	l.stop()

@@ -68,7 +68,7 @@ func appendRequest(dst []byte, id, method string, params []byte) []byte {
 
 // longestMessage bounds the text of an error, in bytes. The SDK repeats whole
 // parameters in some.
-const longestMessage = 2 << 10
+const longestMessage = 512
 
 func appendError(dst []byte, err error) []byte {
 	var (

@@ -81,6 +81,7 @@ type call struct {
 	modern     bool
 	extra      mcp.RequestExtra // see inFlight
 	result     []byte           // what Results has made of the answer, if it did
+	large      *mcp.CallToolResult
 }
 
 func newLink(t *Transport) *link {

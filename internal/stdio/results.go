@@ -54,8 +54,17 @@ type result struct {
 	call *call
 }
 
-// MarshalJSON puts the encoding aside for conn.answer.
+// atOnce is the size, in bytes, from which results are encoded one at a time, when
+// it is their turn to be written. A client that asks for many large files and does
+// not read would else have all of their encodings kept at once.
+const atOnce = 1 << 20
+
+// MarshalJSON puts the encoding aside for conn.answer, or the result itself.
 func (r *result) MarshalJSON() ([]byte, error) {
+	if size(r.CallToolResult) > atOnce && r.call.batch == nil {
+		r.call.large = r.CallToolResult
+		return []byte("{}"), nil
+	}
 	b, err := appendResult(nil, r.CallToolResult, r.call.modern)
 	if err != nil {
 		return nil, err

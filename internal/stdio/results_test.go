@@ -3,8 +3,13 @@
 package stdio
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -79,5 +84,50 @@ func TestQuestionHasNoContent(t *testing.T) {
 	const want = `{"resultType":"input_required","inputRequests":{"roots":{"method":"roots/list","params":{}}},"requestState":"s"}`
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v; want %s", got, err, want)
+	}
+}
+
+// Large results are encoded when they are written, in the same form.
+func TestLargeResult(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+	large := strings.Repeat("a line\n", 1<<20/4)
+	server.AddTool(&mcp.Tool{Name: "large", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: large}}, StructuredContent: textual{large}}, nil
+		})
+	server.AddTool(&mcp.Tool{Name: "broken", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: large}}, StructuredContent: func() {}}, nil
+		})
+	server.AddReceivingMiddleware(Results())
+	in := strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","id":"one","method":"tools/call","params":{"name":"large"}}
+{"jsonrpc":"2.0","id":"two","method":"tools/call","params":{"name":"broken"}}
+`)
+	var out bytes.Buffer
+	if err := Serve(t.Context(), server, &Transport{In: io.NopCloser(in), Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]json.RawMessage{}
+	for line := range strings.Lines(out.String()) {
+		var m struct {
+			ID     any
+			Result json.RawMessage
+			Error  *struct{ Code int }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%.200s: %v", line, err)
+		}
+		if m.ID == "two" && (m.Error == nil || m.Error.Code != -32603) {
+			t.Errorf("a result that cannot be encoded: %.200s", line)
+		}
+		answers[fmt.Sprint(m.ID)] = m.Result
+	}
+	var r struct {
+		Content           []struct{ Type, Text string }
+		StructuredContent textual
+	}
+	if err := json.Unmarshal(answers["one"], &r); err != nil || r.Content[0].Text != large || r.StructuredContent.Own != large {
+		t.Errorf("a large result came as %.100s, %v", answers["one"], err)
 	}
 }

@@ -6,11 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rename is renameat(2): what newName was is replaced.
-func Rename(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
-	return errnoOf(unix.Renameat(oldDir, oldName, newDir, newName))
-}
-
 // RenameNoReplace renames, but answers EEXIST if newName exists. Where the file
 // system cannot do that the answer is EINVAL, or ENOSYS. See renameat2(2).
 func RenameNoReplace(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
@@ -20,29 +15,6 @@ func RenameNoReplace(oldDir int, oldName string, newDir int, newName string) sys
 // RenameExchange swaps two names in one step. See renameat2(2).
 func RenameExchange(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
 	return errnoOf(unix.Renameat2(oldDir, oldName, newDir, newName, unix.RENAME_EXCHANGE))
-}
-
-// Unlinkat removes a name that is no directory.
-func Unlinkat(dir int, name string) syscall.Errno { return errnoOf(unix.Unlinkat(dir, name, 0)) }
-
-// Rmdirat removes an empty directory.
-func Rmdirat(dir int, name string) syscall.Errno {
-	return errnoOf(unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
-}
-
-// Mkdirat makes a directory; the process's umask applies.
-func Mkdirat(dir int, name string, mode uint32) syscall.Errno {
-	return errnoOf(unix.Mkdirat(dir, name, mode))
-}
-
-// Symlinkat makes a link with the given text.
-func Symlinkat(text string, dir int, name string) syscall.Errno {
-	return errnoOf(unix.Symlinkat(text, dir, name))
-}
-
-// Linkat makes a hard link; of a symbolic link, to the link itself.
-func Linkat(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
-	return errnoOf(unix.Linkat(oldDir, oldName, newDir, newName, 0))
 }
 
 // ChmodHandle is fchmod(2) for any handle, also one that is not open for reading. It
@@ -75,6 +47,23 @@ func getdents(fd int, buf []byte) (int, syscall.Errno) {
 		n, err := unix.Getdents(fd, buf)
 		if err != syscall.EINTR {
 			return n, errnoOf(err)
+		}
+	}
+}
+
+// Whences of [Seek] that find data and holes, see lseek(2).
+const (
+	SeekData = unix.SEEK_DATA
+	SeekHole = unix.SEEK_HOLE
+)
+
+// Reserve makes sure that the first size bytes of an open file have room on the
+// disk, without changing the file. An errno of EOPNOTSUPP, ENOSYS or EINVAL means
+// that this file system cannot tell. See fallocate(2).
+func Reserve(fd int, size int64) syscall.Errno {
+	for {
+		if err := unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size); err != syscall.EINTR {
+			return errnoOf(err)
 		}
 	}
 }

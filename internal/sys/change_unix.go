@@ -78,3 +78,54 @@ func errnoOf(err error) syscall.Errno {
 	}
 	return syscall.EIO
 }
+
+// Rename is renameat(2): what newName was is replaced.
+func Rename(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
+	return errnoOf(unix.Renameat(oldDir, oldName, newDir, newName))
+}
+
+// Unlinkat removes a name that is no directory.
+func Unlinkat(dir int, name string) syscall.Errno { return errnoOf(unix.Unlinkat(dir, name, 0)) }
+
+// Rmdirat removes an empty directory.
+func Rmdirat(dir int, name string) syscall.Errno {
+	return errnoOf(unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
+}
+
+// Mkdirat makes a directory; the process's umask applies.
+func Mkdirat(dir int, name string, mode uint32) syscall.Errno {
+	return errnoOf(unix.Mkdirat(dir, name, mode))
+}
+
+// Symlinkat makes a link with the given text.
+func Symlinkat(text string, dir int, name string) syscall.Errno {
+	return errnoOf(unix.Symlinkat(text, dir, name))
+}
+
+// Linkat makes a hard link; of a symbolic link, to the link itself.
+func Linkat(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
+	return errnoOf(unix.Linkat(oldDir, oldName, newDir, newName, 0))
+}
+
+// Pwrite is pwrite(2): it may write less than all of p.
+func Pwrite(fd int, p []byte, offset int64) (int, syscall.Errno) {
+	for {
+		n, err := syscall.Pwrite(fd, p, offset)
+		if err != syscall.EINTR {
+			return n, errnoOf(err)
+		}
+	}
+}
+
+// What [Access] asks for.
+const (
+	MayWrite  = unix.W_OK
+	MaySearch = unix.X_OK
+)
+
+// Access answers whether the process may do something with a name below a
+// directory, or with the link itself if it is one, as the user that it acts for. See
+// faccessat2(2).
+func Access(dir int, name string, mode uint32) syscall.Errno {
+	return errnoOf(unix.Faccessat(dir, name, mode, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW))
+}

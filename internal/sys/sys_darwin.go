@@ -119,11 +119,6 @@ func Path(fd int) (string, syscall.Errno) {
 	return string(path), 0
 }
 
-// Rename is renameat(2): what newName was is replaced.
-func Rename(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
-	return errnoOf(unix.Renameat(oldDir, oldName, newDir, newName))
-}
-
 // RenameNoReplace renames, but answers EEXIST if newName exists. Where the file
 // system cannot do that the answer is ENOTSUP. See renameatx_np(2).
 func RenameNoReplace(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
@@ -133,29 +128,6 @@ func RenameNoReplace(oldDir int, oldName string, newDir int, newName string) sys
 // RenameExchange swaps two names in one step. See renameatx_np(2).
 func RenameExchange(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
 	return errnoOf(unix.RenameatxNp(oldDir, oldName, newDir, newName, unix.RENAME_SWAP))
-}
-
-// Unlinkat removes a name that is no directory.
-func Unlinkat(dir int, name string) syscall.Errno { return errnoOf(unix.Unlinkat(dir, name, 0)) }
-
-// Rmdirat removes an empty directory.
-func Rmdirat(dir int, name string) syscall.Errno {
-	return errnoOf(unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
-}
-
-// Mkdirat makes a directory; the process's umask applies.
-func Mkdirat(dir int, name string, mode uint32) syscall.Errno {
-	return errnoOf(unix.Mkdirat(dir, name, mode))
-}
-
-// Symlinkat makes a link with the given text.
-func Symlinkat(text string, dir int, name string) syscall.Errno {
-	return errnoOf(unix.Symlinkat(text, dir, name))
-}
-
-// Linkat makes a hard link; of a symbolic link, to the link itself.
-func Linkat(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
-	return errnoOf(unix.Linkat(oldDir, oldName, newDir, newName, 0))
 }
 
 // ChmodHandle is fchmod(2).
@@ -200,3 +172,12 @@ const (
 	direntType = 20
 	direntName = 21
 )
+
+// Whences of [Seek] that find data and holes, see lseek(2).
+const (
+	SeekHole = 3
+	SeekData = 4
+)
+
+// Reserve answers ENOSYS: fcntl(2) with F_PREALLOCATE reserves beyond the end only.
+func Reserve(fd int, size int64) syscall.Errno { return syscall.ENOSYS }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -232,5 +233,75 @@ func TestCopyXattrs(t *testing.T) {
 	}
 	if _, err := syscall.Getxattr(dir+"/b", "security.capability", value); err != syscall.ENODATA {
 		t.Errorf("capabilities were copied: %v", err)
+	}
+}
+
+func TestAccess(t *testing.T) {
+	testenv.Require(t, "root", os.Geteuid() == 0, "needs root")
+	dir := t.TempDir()
+	if err := os.Mkdir(dir+"/d", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{"none": 0, "read": 0o444, "write": 0o666} {
+		if err := os.WriteFile(dir+"/d/"+name, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir+"/d/"+name, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := openDir(t, dir+"/d")
+	type question struct {
+		name string
+		mode uint32
+	}
+	as := func(user uintptr, want map[question]syscall.Errno) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.LockOSThread() // for ever: the thread ends with the goroutine
+			syscall.RawSyscall(syscall.SYS_SETFSGID, user, 0, 0)
+			syscall.RawSyscall(syscall.SYS_SETFSUID, user, 0, 0)
+			for q, errno := range want {
+				if got := sys.Access(at, q.name, q.mode); got != errno {
+					t.Errorf("as %d: %s, %d: %v, want %v", user, q.name, q.mode, got, errno)
+				}
+			}
+		}()
+		<-done
+	}
+	as(0, map[question]syscall.Errno{
+		{"none", sys.MayWrite}: 0, {"read", sys.MayWrite}: 0, {".", sys.MayWrite | sys.MaySearch}: 0,
+		{"gone", sys.MayWrite}: syscall.ENOENT,
+	})
+	as(65534, map[question]syscall.Errno{
+		{"none", sys.MayWrite}: syscall.EACCES, {"read", sys.MayWrite}: syscall.EACCES, {"write", sys.MayWrite}: 0,
+		{".", sys.MaySearch}: 0, {".", sys.MayWrite | sys.MaySearch}: syscall.EACCES,
+	})
+}
+
+func TestReserve(t *testing.T) {
+	path := t.TempDir() + "/f"
+	if err := os.WriteFile(path, []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	switch errno := sys.Reserve(int(f.Fd()), 1<<20); errno {
+	case 0, syscall.EOPNOTSUPP, syscall.ENOSYS:
+	default:
+		t.Error(errno)
+	}
+	if b, err := os.ReadFile(path); string(b) != "content" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if n, errno := sys.Pwrite(int(f.Fd()), []byte("NT"), 2); n != 2 || errno != 0 {
+		t.Errorf("Pwrite = %d, %v", n, errno)
+	}
+	if b, err := os.ReadFile(path); string(b) != "coNTent" {
+		t.Errorf("%q, %v", b, err)
 	}
 }

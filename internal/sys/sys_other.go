@@ -16,6 +16,10 @@ const (
 	Beneath   = 0
 	NoLinks   = 0
 	Cwd       = -1
+	MayWrite  = 0
+	MaySearch = 0
+	SeekData  = 0
+	SeekHole  = 0
 )
 
 // The functions answer ENOSYS, and false.
@@ -54,6 +58,10 @@ func Fsync(fd int) syscall.Errno                                   { return sysc
 func SetTimes(dir int, name string, atime, mtime int64) syscall.Errno {
 	return syscall.ENOSYS
 }
+
+func Pwrite(fd int, p []byte, offset int64) (int, syscall.Errno) { return 0, syscall.ENOSYS }
+func Reserve(fd int, size int64) syscall.Errno                   { return syscall.ENOSYS }
+func Access(dir int, name string, mode uint32) syscall.Errno     { return syscall.ENOSYS }
 
 func Rename(oldDir int, oldName string, newDir int, newName string) syscall.Errno {
 	return syscall.ENOSYS
