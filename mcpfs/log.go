@@ -20,7 +20,7 @@ func (s *server) log(ctx context.Context, c *call, res *mcp.CallToolResult, star
 	if !s.opts.Logger.Enabled(ctx, level) {
 		return
 	}
-	s.opts.Logger.Log(ctx, level, "call", "tool", c.tool, "path", show(c.path1), "decision", code,
+	s.opts.Logger.Log(ctx, level, "call", "tool", c.tool, "path", show(c.subject), "decision", code,
 		"generation", c.fs.Set().Generation(), "us", time.Since(start).Microseconds())
 }
 

@@ -33,7 +33,7 @@ var moveFile = tool{
 		if bad != nil {
 			return bad
 		}
-		c.path1 = from + " -> " + to
+		c.subject = from + " -> " + to
 		source, err := c.path(from)
 		if err != nil {
 			return c.fail("/source", from, err)

@@ -35,7 +35,7 @@ var readTextFile = tool{
 		if bad != nil {
 			return bad
 		}
-		c.path1 = arg
+		c.subject = arg
 		head, ok1 := lines(args.Head)
 		tail, ok2 := lines(args.Tail)
 		switch {

@@ -33,7 +33,7 @@ var writeFile = tool{
 		if bad != nil {
 			return bad
 		}
-		c.path1 = arg
+		c.subject = arg
 		path, err := c.path(arg)
 		if err != nil {
 			return c.fail("/path", arg, err)

@@ -26,11 +26,11 @@ func ExampleSet_Locate() {
 
 func ExampleCombine() {
 	list, bad := roots.ParseList([]roots.Entry{
-		{URI: "file:///work/app/web", Mode: roots.ReadWrite},
-		{URI: "file:///home", Mode: roots.ReadWrite},
+		{URI: "file:///home/ann/app/web", Mode: roots.ReadWrite},
+		{URI: "file:///srv", Mode: roots.ReadWrite},
 		{URI: "https://example.com/app"},
 	})
-	work, _ := roots.FileURI("/work/app")
+	work, _ := roots.FileURI("/home/ann/app")
 	e := roots.Combine(
 		roots.Given{Stated: true, Roots: []roots.Root{{URI: work, Mode: roots.ReadOnly}}},
 		roots.ClientList{State: roots.Answered, Roots: list, Rejected: bad},
@@ -42,8 +42,8 @@ func ExampleCombine() {
 		fmt.Println(r.Entry.URI, "-", r.Why)
 	}
 	// Output:
-	// /work/app/web ro
+	// /home/ann/app/web ro
 	// https://example.com/app - not a file URI
-	// file:///work/app/web - read-only: the operator gave /work/app read-only
-	// file:///home - outside of what the operator gave
+	// file:///home/ann/app/web - read-only: the operator gave /home/ann/app read-only
+	// file:///srv - outside of what the operator gave
 }

@@ -12,7 +12,7 @@ import (
 
 func TestParseAllocatesNothing(t *testing.T) {
 	for _, line := range []string{
-		tools(`{"path":"/work/app/main.go","edits":[{"a":1},{"b":"x"}]}`),
+		tools(`{"path":"/home/ann/app/main.go","edits":[{"a":1},{"b":"x"}]}`),
 		`{"jsonrpc":"2.0","id":"abc","method":"ping"}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a"}]}}`,
 	} {

@@ -493,8 +493,8 @@ func TestLongLineNeedsNoMemory(t *testing.T) {
 func BenchmarkRoundTrip(b *testing.B) {
 	for _, bench := range []struct{ name, line string }{
 		{"ping", `{"jsonrpc":"2.0","id":12,"method":"ping"}` + "\n"},
-		{"raw", call("12", "raw", `{"path":"/work/app/main.go"}`) + "\n"},
-		{"typed", call("12", "echo", `{"path":"/work/app/main.go"}`) + "\n"},
+		{"raw", call("12", "raw", `{"path":"/home/ann/app/main.go"}`) + "\n"},
+		{"typed", call("12", "echo", `{"path":"/home/ann/app/main.go"}`) + "\n"},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			c := start(b, nil, stdio.Transport{})
