@@ -13,6 +13,7 @@ import (
 // a goroutine; what does not fit is dropped, and counted in a line of its own.
 type logPipe struct {
 	w    io.Writer
+	json bool          // the form of the lines, and so of the one that counts the dropped
 	wake chan struct{} // there is something to write, or the end has come
 	done chan struct{}
 
@@ -25,8 +26,8 @@ type logPipe struct {
 // logQueue bounds what is queued, in bytes.
 const logQueue = 256 << 10
 
-func newLogPipe(w io.Writer) *logPipe {
-	p := &logPipe{w: w, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newLogPipe(w io.Writer, json bool) *logPipe {
+	p := &logPipe{w: w, json: json, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go p.run()
 	return p
 }
@@ -34,9 +35,11 @@ func newLogPipe(w io.Writer) *logPipe {
 // Write queues one line, as loggers of package slog write them.
 func (p *logPipe) Write(line []byte) (int, error) {
 	p.mu.Lock()
-	if len(p.queued)+len(line) > logQueue || p.closed {
+	switch {
+	case p.closed: // the program is ending
+	case len(p.queued)+len(line) > logQueue:
 		p.dropped++
-	} else {
+	default:
 		p.queued = append(p.queued, line...)
 	}
 	p.mu.Unlock()
@@ -61,7 +64,7 @@ func (p *logPipe) run() {
 		p.dropped = 0
 		p.mu.Unlock()
 		if dropped > 0 {
-			lines = fmt.Appendf(lines, "rootbound: %d log lines were dropped, because nobody reads them\n", dropped)
+			lines = fmt.Appendf(lines, p.form(), dropped)
 		}
 		if len(lines) > 0 {
 			_, _ = p.w.Write(lines) // nobody is left to tell
@@ -70,6 +73,14 @@ func (p *logPipe) run() {
 			return
 		}
 	}
+}
+
+// form returns the line that counts what was dropped.
+func (p *logPipe) form() string {
+	if p.json {
+		return `{"level":"WARN","msg":"log lines were dropped, because nobody reads them","count":%d}` + "\n"
+	}
+	return "level=WARN msg=\"log lines were dropped, because nobody reads them\" count=%d\n"
 }
 
 // Close writes what is queued, but waits only a moment for a reader.

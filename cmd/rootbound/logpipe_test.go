@@ -11,7 +11,7 @@ import (
 
 func TestLogPipeKeepsOrder(t *testing.T) {
 	var b bytes.Buffer
-	p := newLogPipe(&b)
+	p := newLogPipe(&b, false)
 	for range 100 {
 		io.WriteString(p, "a line\n")
 	}
@@ -28,7 +28,7 @@ func TestLogPipeNeverWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	p := newLogPipe(w)
+	p := newLogPipe(w, true)
 	line := strings.Repeat("x", 999) + "\n"
 	start := time.Now()
 	for range 10_000 {

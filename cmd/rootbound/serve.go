@@ -74,7 +74,7 @@ home directory or everything.`,
 }
 
 func serve(ctx context.Context, f serveFlags, dirs []string, stdin io.ReadCloser, stdout, stderr io.Writer) error {
-	lines := newLogPipe(stderr)
+	lines := newLogPipe(stderr, f.json || f.log == "json")
 	defer lines.Close()
 	log, err := logger(f, lines)
 	if err != nil {
